@@ -1,0 +1,190 @@
+#include "host/cli/command.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <map>
+
+#include "hw/error.h"
+
+namespace tessera::cli {
+
+namespace {
+
+std::map<const CLI::App*, Body>& bodies() {
+  static std::map<const CLI::App*, Body> table;
+  return table;
+}
+
+/// Edit distance, for "did you mean" (two rows, O(len a x len b)).
+std::size_t distance(const std::string& a, const std::string& b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+    }
+  }
+  return row[b.size()];
+}
+
+std::string nearest(const std::string& given, const std::vector<std::string>& valid) {
+  std::string best;
+  std::size_t best_distance = std::max<std::size_t>(3, given.size() / 2);
+  for (const std::string& name : valid) {
+    const std::size_t d = distance(given, name);
+    if (d < best_distance || (d == best_distance && best.empty())) {
+      best = name;
+      best_distance = d;
+    }
+  }
+  return best;
+}
+
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) names.push_back(sub->get_name());
+  return names;
+}
+
+/// Usage errors name the nearest valid option or command.
+int usage_error(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
+  std::cerr << "tessera: " << error.what() << "\n";
+  const CLI::App* sub = app.get_subcommands().empty() ? nullptr : app.get_subcommands().front();
+  if (sub == nullptr && argc > 1 && argv[1][0] != '-') {
+    const std::string guess = nearest(argv[1], command_names(app));
+    if (!guess.empty() && guess != argv[1]) std::cerr << "  did you mean: tessera " << guess << "\n";
+  }
+  const std::vector<std::string> valid = option_names(sub == nullptr ? app : *sub);
+  for (int i = 1; i < argc; ++i) {
+    std::string given = argv[i];
+    given = given.substr(0, given.find('='));
+    if (given.rfind("--", 0) != 0 || given.size() < 3) continue;
+    if (std::find(valid.begin(), valid.end(), given) != valid.end()) continue;
+    const std::string guess = nearest(given, valid);
+    if (!guess.empty()) std::cerr << "  " << given << ": did you mean " << guess << "?\n";
+  }
+  std::cerr << "  try: tessera " << (sub == nullptr ? "" : sub->get_name() + " ") << "--help\n";
+  return exit_code(Category::usage);
+}
+
+/// Whole or not at all: the result is written beside its place and moved there.
+void write_result(const Context& context) {
+  if (context.json_file.empty()) return;
+  const std::string text = context.result.dump(2) + "\n";
+  const bool special = context.json_file.rfind("/dev/", 0) == 0;
+  const std::string partial = special ? context.json_file : context.json_file + ".partial";
+  std::ofstream out(partial, std::ios::binary);
+  out << text;
+  out.close();
+  if (!out) {
+    if (!special) std::remove(partial.c_str());
+    throw Error(Category::usage, "cannot write the JSON result", context.json_file, "check the path and free space");
+  }
+  if (!special && std::rename(partial.c_str(), context.json_file.c_str()) != 0) {
+    std::remove(partial.c_str());
+    throw Error(Category::usage, "cannot write the JSON result", context.json_file, "check that it is no directory");
+  }
+}
+
+void record_error(Context& context, const Error& error) {
+  auto& entry = context.result["error"];
+  entry["message"] = error.message();
+  entry["where"] = error.where();
+  entry["advice"] = error.advice();
+  if (error.cycle()) entry["cycle"] = *error.cycle();
+}
+
+int guarded(Context& context, const Body& body) {
+  try {
+    return body(context);
+  } catch (const Error& error) {
+    std::cerr << "tessera: " << error.what() << "\n";
+    record_error(context, error);
+    return exit_code(error.category());
+  } catch (const std::bad_alloc&) {
+    const Error error(Category::internal, "out of host memory", "", "use a smaller platform or a larger host");
+    std::cerr << "tessera: " << error.what() << "\n";
+    record_error(context, error);
+    return exit_code(error.category());
+  } catch (const std::exception& error) {
+    std::cerr << "tessera: internal error: " << error.what()
+              << "\n  this is a fault of Tessera, not of your input: please report it with the command line\n";
+    context.result["error"]["message"] = std::string("internal error: ") + error.what();
+    return exit_code(Category::internal);
+  }
+}
+
+}  // namespace
+
+void Context::print(const std::string& line) const { std::cout << line << "\n"; }
+
+void Context::info(const std::string& line) const {
+  if (!quiet && (log == "info" || log == "debug")) std::cerr << line << "\n";
+}
+
+void Context::warn(const std::string& line) const {
+  if (log != "error") std::cerr << "tessera: warning: " << line << "\n";
+}
+
+void add_command(CLI::App& app, Context& context, const std::string& name, const std::string& description,
+                 const std::string& example, const std::function<Body(CLI::App&)>& configure) {
+  CLI::App* sub = app.add_subcommand(name, description);
+  sub->footer("Example:\n  " + example);
+  bodies()[sub] = configure(*sub);
+  sub->add_option("--json", context.json_file, "Write the machine-readable result to this file")->type_name("FILE");
+  sub->add_option("--seed", context.seed, "Seed of everything random; 0 is a seed like any other")->type_name("N");
+  sub->add_option("--threads", context.threads, "Host threads that run tiles; results never depend on it")
+      ->check(CLI::Range(1, 256))
+      ->type_name("N");
+  sub->add_option("--log", context.log, "Diagnostics on standard error")
+      ->check(CLI::IsMember({"error", "warning", "info", "debug"}))
+      ->type_name("LEVEL");
+  sub->add_flag("--quiet", context.quiet, "No progress and no informational text");
+}
+
+int run(CLI::App& app, Context& context, int argc, char** argv) {
+  context.arguments.assign(argv, argv + argc);
+  app.require_subcommand(1);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {
+    return app.exit(success);  // --help, --version
+  } catch (const CLI::ParseError& error) {
+    return usage_error(app, error, argc, argv);
+  }
+  const CLI::App* sub = app.get_subcommands().front();
+  context.result["command"] = sub->get_name();
+  context.result["arguments"] = context.arguments;
+  context.result["version"] = app.version();
+  context.result["seed"] = context.seed;
+  context.result["threads"] = context.threads;
+  int code = guarded(context, bodies().at(sub));
+  std::cout.flush();
+  if (!std::cout && code == 0) {
+    std::cerr << "tessera: cannot write to standard output\n";
+    code = exit_code(Category::usage);
+  }
+  context.result["exit_code"] = code;
+  const int written = guarded(context, [](Context& c) {
+    write_result(c);
+    return 0;
+  });
+  return code != 0 ? code : written;
+}
+
+}  // namespace tessera::cli

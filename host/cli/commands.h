@@ -1,0 +1,11 @@
+// The commands, one function each in command_<name>.cpp; main adds them in the order users meet them.
+#pragma once
+
+#include "host/cli/command.h"
+
+namespace tessera::cli {
+
+/// Adds every command of this build.
+void add_all_commands(CLI::App& app, Context& context);
+
+}  // namespace tessera::cli

@@ -1,0 +1,75 @@
+// The lockstep record: one for each retired instruction or trap (core.md section 9).
+//
+// Simulator-neutral: the TLM tile emits it from its exact interleave, the RTL adapter builds it from the core's retire
+// port, an instruction trace prints it. Every field is cleared for each record, so no stale field can match. MAIN comes
+// before the AUX of its pair; both carry the same cycle.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "hw/types.h"
+
+namespace tessera {
+
+struct RetireRecord {
+  struct FWrite {
+    std::uint8_t valid = 0;   ///< 0 none, 1 one register, 2 an even/odd pair
+    std::uint8_t reg = 0;     ///< first register
+    std::uint64_t bits = 0;   ///< low half: register `reg`
+    friend bool operator==(const FWrite& a, const FWrite& b) {
+      return a.valid == b.valid && a.reg == b.reg && a.bits == b.bits;
+    }
+  };
+
+  Cycle cycle = 0;            ///< issue cycle
+  ContextId context = 0;
+  bool paired = false;        ///< issued as half of a MAIN/AUX pair
+  bool trap = false;          ///< a trap record: nothing retired
+  Address pc = 0;
+  std::uint32_t word = 0;     ///< the instruction
+  Address next_pc = 0;        ///< pc of this context's next issue (the handler after a trap; the same pc if excepted)
+  std::uint32_t cause = 0, tval = 0;  ///< of a trap
+  std::uint8_t xrd = 0;       ///< x register written; 0 is none
+  std::uint32_t xval = 0;
+  std::array<FWrite, 3> fwrite{};
+  std::uint8_t fflags = 0;    ///< accrued flags that this instruction raised (not the sticky sum)
+  bool mem_read = false, mem_write = false;
+  std::array<Address, 2> read_addr{};
+  Address write_addr = 0;
+  std::uint8_t write_mask = 0;   ///< bytes from write_addr up
+  std::uint64_t write_data = 0;  ///< low byte at write_addr; bytes outside the mask are 0
+  std::uint16_t csr = 0;         ///< CSR number written, 0 is none
+  std::uint32_t csr_value = 0;   ///< value the CSR holds afterwards
+  std::array<std::uint32_t, 7> run{};  ///< x.run: worker field, pc, a0, a1, xwstack, xwstksz, xwra; otherwise 0
+
+  friend bool operator==(const RetireRecord& a, const RetireRecord& b) {
+    return a.cycle == b.cycle && a.context == b.context && a.paired == b.paired && a.trap == b.trap && a.pc == b.pc &&
+           a.word == b.word && a.next_pc == b.next_pc && a.cause == b.cause && a.tval == b.tval && a.xrd == b.xrd &&
+           a.xval == b.xval && a.fwrite == b.fwrite && a.fflags == b.fflags && a.mem_read == b.mem_read &&
+           a.mem_write == b.mem_write && a.read_addr == b.read_addr && a.write_addr == b.write_addr &&
+           a.write_mask == b.write_mask && a.write_data == b.write_data && a.csr == b.csr &&
+           a.csr_value == b.csr_value && a.run == b.run;
+  }
+};
+
+/// A word on an exchange port of a tile.
+struct ExchangeWord {
+  Cycle cycle = 0;
+  Address address = 0;  ///< byte address read (out) or written (in)
+  Word word = 0;
+  bool out = false;
+  friend bool operator==(const ExchangeWord& a, const ExchangeWord& b) {
+    return a.cycle == b.cycle && a.address == b.address && a.word == b.word && a.out == b.out;
+  }
+};
+
+/// Receives what a tile does, in retire order.
+class RetireObserver {
+ public:
+  virtual ~RetireObserver() = default;
+  virtual void retired(const RetireRecord& record) = 0;
+  virtual void exchanged(const ExchangeWord& word) = 0;
+};
+
+}  // namespace tessera

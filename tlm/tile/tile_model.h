@@ -1,0 +1,151 @@
+// What a chip sees of a tile, whether it is TLM, RTL or both in lockstep.
+//
+// A tile is a plain object: no SystemC process, no clock of its own. The chip lets it run from a release to its next
+// stop (arrival at a wide sync, an exchange, a packet window, an exception, nothing left to run) and answers the stop.
+// Between stops a tile touches only its own memory, so a pool of threads may run tiles in parallel.
+//
+// Two kinds, told apart by interval_based():
+//  - interval based (TLM, lockstep): run() stops with `exchange` at the effective issue cycle X; the fabric reads the
+//    send intervals, resolves the phase and calls finish_exchange(). Words are moved as blocks.
+//  - pin level (RTL): the exchange engine is in the model; run() takes an ExchangePort and moves one word a cycle
+//    through it, and never stops with `exchange`. The chip advances pin-level tiles together in steps of at most the
+//    smallest fabric delay, after the intervals of the others are known.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hw/types.h"
+#include "tlm/tile/retire.h"
+
+namespace tessera {
+
+/// A trap that left its context excepted, or an exchange fault (causes of core.md section 4).
+struct TileException {
+  Cycle cycle = 0;  ///< issue cycle of the faulting instruction; for exchange faults the cycle of the fault
+  ContextId context = 0;
+  std::uint32_t cause = 0;
+  Address pc = 0;           ///< mepc
+  std::uint32_t tval = 0;   ///< mtval
+};
+
+/// Why a tile stopped running. `cycle` is exact (an issue cycle or the cycle the sync line rises).
+struct TileStop {
+  enum class Kind : std::uint8_t {
+    limit,      ///< all of the tile's activity before the limit is done
+    exchange,   ///< interval based only: x.exchange took effect at `cycle` (X), table at `value`
+    packet,     ///< x.packet took effect at `cycle`, table at `value`
+    sync,       ///< arrived: line raised at `cycle` (r of core.md section 1), zone, vote = bit 0 and code = bits 31:8 of rs1 in `value`
+    idle,       ///< no context can run: nothing was started, or the supervisor waits for nothing that can come
+    exception,  ///< the supervisor is excepted or waits for an excepted worker, or nothing else can run
+    tohost,     ///< a store of a non-zero low word to the watched address; the value is in `value`
+  };
+  Kind kind = Kind::idle;
+  Cycle cycle = 0;
+  Zone zone = Zone::local;
+  std::uint32_t value = 0;
+};
+
+/// What a context is doing, for reports and debuggers.
+struct ContextState {
+  enum class Run : std::uint8_t { idle, running, waiting, halted, excepted };
+  Run run = Run::idle;
+  Address pc = 0;
+  std::array<std::uint32_t, 32> x{};
+  std::array<std::uint32_t, 32> f{};
+  std::uint32_t fcsr = 0;
+  std::uint32_t mcause = 0, mepc = 0, mtval = 0;
+};
+
+/// Result of an exchange phase for one interval-based tile.
+struct ExchangeResult {
+  Cycle last_word = 0;  ///< L: last cycle in which a word was on a port of the tile (X if none)
+  struct Fault {
+    std::uint32_t cause = 0;  ///< 27 underrun, 28 overrun, 29 bad descriptor
+    Cycle cycle = 0;
+    Address descriptor = 0;
+  };
+  std::optional<Fault> fault;
+};
+
+/// The fabric as a pin-level tile sees it. Cycles are non-decreasing from one call to the next.
+class ExchangePort {
+ public:
+  virtual ~ExchangePort() = default;
+  /// The tile drives `word` with valid set in cycle `c`.
+  virtual void send(Cycle c, Word word) = 0;
+  /// The word that stands on the tile's port in cycle `c` while it listens to tile `source`; nothing if invalid.
+  virtual std::optional<Word> receive(Cycle c, unsigned source) = 0;
+};
+
+/// The packet lane as a pin-level tile sees it; header and payload words in order (system.md section 8).
+class PacketPort {
+ public:
+  virtual ~PacketPort() = default;
+  /// Offers a word in cycle `c`; true if the lane takes it in that cycle.
+  virtual bool send(Cycle c, Word word, bool first, bool last) = 0;
+  /// The word delivered to the tile in cycle `c`, if any; `last` marks the end of a packet.
+  virtual std::optional<std::pair<Word, bool>> receive(Cycle c) = 0;
+};
+
+/// Identity and reset-time settings of a tile: pins of the RTL, construction parameters of the TLM.
+struct TileConfig {
+  unsigned ipu = 0;
+  unsigned tile = 0;
+  unsigned tiles = 1;                 ///< xntiles
+  std::uint32_t sram_bytes = 262144;  ///< multiple of 1024
+  std::uint32_t hart_base = 0;        ///< mhartid = hart_base + context
+  Address tohost = 0;                 ///< watched word, 0 is none
+  std::uint32_t hart_base_override = 0;
+  bool group1 = false, group2 = false;  ///< membership in sync groups
+};
+
+class TileModel {
+ public:
+  virtual ~TileModel() = default;
+
+  [[nodiscard]] virtual TileMode mode() const = 0;
+  [[nodiscard]] virtual bool interval_based() const = 0;
+
+  /// Starts the supervisor: first issue at the first vacant cycle >= `at`.
+  virtual void start(Address pc, Cycle at) = 0;
+  /// Starts one context with everything else idle (`tessera elf`): supervisor at the first cycle >= `at`; worker in its
+  /// slot, registers as after x.run with zero arguments.
+  virtual void start_context(ContextId context, Address pc, Cycle at) = 0;
+  /// Runs until a stop with cycle < `limit`, else until nothing of the tile is left before `limit`. Pin-level tiles take
+  /// `port` and `packets`; interval-based tiles ignore both.
+  virtual TileStop run(Cycle limit, ExchangePort* port, PacketPort* packets) = 0;
+
+  /// Ends a wide sync: the supervisor's next issue is at exactly `z`; `vote` goes to rd. Internal and wider zones open
+  /// an exchange phase, group and host zones a packet window too.
+  virtual void release(Cycle z, bool vote) = 0;
+  /// Interval based: the phase is resolved (received words are already in sram()); the supervisor goes on at
+  /// max(X+12, L+4), or traps there if there was a fault.
+  virtual void finish_exchange(const ExchangeResult& result) = 0;
+  /// Interval based: all packets of the window are complete in `cycle`; the supervisor goes on 6 cycles later.
+  virtual void finish_packets(Cycle cycle, std::uint32_t received_words) = 0;
+
+  /// SRAM, for the loader and host accesses while the tile may be accessed. A pin-level tile copies.
+  virtual void write_memory(Address address, const std::uint8_t* bytes, std::size_t count) = 0;
+  virtual void read_memory(Address address, std::uint8_t* bytes, std::size_t count) const = 0;
+  /// Interval based: the SRAM itself (byte 0 is kSramBase), for the fabric; nullptr for pin-level tiles. After writing
+  /// through it call memory_written().
+  virtual std::uint8_t* sram() = 0;
+  virtual void memory_written(Address address, std::size_t count) = 0;
+
+  /// CSR of the supervisor as it stands (xbase1..3, xsource for the fabric).
+  [[nodiscard]] virtual std::uint32_t supervisor_csr(unsigned number) const = 0;
+  [[nodiscard]] virtual ContextState context(ContextId context) const = 0;
+  /// First exception of the tile by (cycle, context), if any context is excepted.
+  [[nodiscard]] virtual std::optional<TileException> exception() const = 0;
+  /// Instructions retired by all contexts.
+  [[nodiscard]] virtual std::uint64_t retired() const = 0;
+  /// Sum over workers of cycles from start to exit is not kept here: profiles come from events.
+  /// Observes every retired instruction from now on; nullptr stops it. TLM then runs its exact interleave.
+  virtual void observe(RetireObserver* observer) = 0;
+};
+
+}  // namespace tessera

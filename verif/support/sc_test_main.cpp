@@ -1,0 +1,25 @@
+// The main of tests that use SystemC: SystemC's library owns main() and calls sc_main, so GoogleTest runs from there
+// (linking gtest_main instead would run no test and exit 0). Reports of SystemC above information fail the test.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <systemc>
+
+namespace {
+
+class ReportsFailTests : public testing::EmptyTestEventListener {
+  void OnTestEnd(const testing::TestInfo&) override {
+    using sc_core::sc_report_handler;
+    EXPECT_EQ(sc_report_handler::get_count(sc_core::SC_WARNING), 0) << "SystemC warned during this test";
+    EXPECT_EQ(sc_report_handler::get_count(sc_core::SC_ERROR), 0) << "SystemC reported an error during this test";
+  }
+};
+
+}  // namespace
+
+int sc_main(int argc, char** argv) {
+  testing::InitGoogleMock(&argc, argv);
+  testing::UnitTest::GetInstance()->listeners().Append(new ReportsFailTests);
+  return RUN_ALL_TESTS();
+}
