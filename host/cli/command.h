@@ -15,11 +15,11 @@ namespace tessera::cli {
 
 struct Context {
   // Common options of every command.
-  std::string json_file;       ///< --json: machine-readable result
-  std::uint64_t seed = 1;      ///< --seed: 0 is a seed like any other
-  unsigned threads = 1;        ///< --threads: host threads that run tiles; never changes a result
-  std::string log = "warning"; ///< --log: error, warning, info, debug
-  bool quiet = false;          ///< --quiet: no progress, no informational text
+  std::string json_file;        ///< --json: machine-readable result
+  std::uint64_t seed = 1;       ///< --seed: 0 is a seed like any other
+  unsigned threads = 1;         ///< --threads: host threads that run tiles; never changes a result
+  std::string log = "warning";  ///< --log: error, warning, info, debug
+  bool quiet = false;           ///< --quiet: no progress, no informational text
 
   nlohmann::ordered_json result = nlohmann::ordered_json::object();  ///< written to json_file at the end
   std::vector<std::string> arguments;                                ///< the command line, for the result

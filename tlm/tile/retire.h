@@ -14,33 +14,33 @@ namespace tessera {
 
 struct RetireRecord {
   struct FWrite {
-    std::uint8_t valid = 0;   ///< 0 none, 1 one register, 2 an even/odd pair
-    std::uint8_t reg = 0;     ///< first register
-    std::uint64_t bits = 0;   ///< low half: register `reg`
+    std::uint8_t valid = 0;  ///< 0 none, 1 one register, 2 an even/odd pair
+    std::uint8_t reg = 0;    ///< first register
+    std::uint64_t bits = 0;  ///< low half: register `reg`
     friend bool operator==(const FWrite& a, const FWrite& b) {
       return a.valid == b.valid && a.reg == b.reg && a.bits == b.bits;
     }
   };
 
-  Cycle cycle = 0;            ///< issue cycle
+  Cycle cycle = 0;  ///< issue cycle
   ContextId context = 0;
-  bool paired = false;        ///< issued as half of a MAIN/AUX pair
-  bool trap = false;          ///< a trap record: nothing retired
+  bool paired = false;  ///< issued as half of a MAIN/AUX pair
+  bool trap = false;    ///< a trap record: nothing retired
   Address pc = 0;
-  std::uint32_t word = 0;     ///< the instruction
-  Address next_pc = 0;        ///< pc of this context's next issue (the handler after a trap; the same pc if excepted)
+  std::uint32_t word = 0;  ///< the instruction
+  Address next_pc = 0;     ///< pc of this context's next issue (the handler after a trap; the same pc if excepted)
   std::uint32_t cause = 0, tval = 0;  ///< of a trap
-  std::uint8_t xrd = 0;       ///< x register written; 0 is none
+  std::uint8_t xrd = 0;               ///< x register written; 0 is none
   std::uint32_t xval = 0;
   std::array<FWrite, 3> fwrite{};
-  std::uint8_t fflags = 0;    ///< accrued flags that this instruction raised (not the sticky sum)
+  std::uint8_t fflags = 0;  ///< accrued flags that this instruction raised (not the sticky sum)
   bool mem_read = false, mem_write = false;
   std::array<Address, 2> read_addr{};
   Address write_addr = 0;
-  std::uint8_t write_mask = 0;   ///< bytes from write_addr up
-  std::uint64_t write_data = 0;  ///< low byte at write_addr; bytes outside the mask are 0
-  std::uint16_t csr = 0;         ///< CSR number written, 0 is none
-  std::uint32_t csr_value = 0;   ///< value the CSR holds afterwards
+  std::uint8_t write_mask = 0;         ///< bytes from write_addr up
+  std::uint64_t write_data = 0;        ///< low byte at write_addr; bytes outside the mask are 0
+  std::uint16_t csr = 0;               ///< CSR number written, 0 is none
+  std::uint32_t csr_value = 0;         ///< value the CSR holds afterwards
   std::array<std::uint32_t, 7> run{};  ///< x.run: worker field, pc, a0, a1, xwstack, xwstksz, xwra; otherwise 0
 
   friend bool operator==(const RetireRecord& a, const RetireRecord& b) {

@@ -28,18 +28,19 @@ struct TileException {
   Cycle cycle = 0;  ///< issue cycle of the faulting instruction; for exchange faults the cycle of the fault
   ContextId context = 0;
   std::uint32_t cause = 0;
-  Address pc = 0;           ///< mepc
-  std::uint32_t tval = 0;   ///< mtval
+  Address pc = 0;          ///< mepc
+  std::uint32_t tval = 0;  ///< mtval
 };
 
 /// Why a tile stopped running. `cycle` is exact (an issue cycle or the cycle the sync line rises).
 struct TileStop {
   enum class Kind : std::uint8_t {
-    limit,      ///< all of the tile's activity before the limit is done
-    exchange,   ///< interval based only: x.exchange took effect at `cycle` (X), table at `value`
-    packet,     ///< x.packet took effect at `cycle`, table at `value`
-    sync,       ///< arrived: line raised at `cycle` (r of core.md section 1), zone, vote = bit 0 and code = bits 31:8 of rs1 in `value`
-    idle,       ///< no context can run: nothing was started, or the supervisor waits for nothing that can come
+    limit,     ///< all of the tile's activity before the limit is done
+    exchange,  ///< interval based only: x.exchange took effect at `cycle` (X), table at `value`
+    packet,    ///< x.packet took effect at `cycle`, table at `value`
+    sync,  ///< arrived: line raised at `cycle` (r of core.md section 1), zone, vote = bit 0 and code = bits 31:8 of rs1
+           ///< in `value`
+    idle,  ///< no context can run: nothing was started, or the supervisor waits for nothing that can come
     exception,  ///< the supervisor is excepted or waits for an excepted worker, or nothing else can run
     tohost,     ///< a store of a non-zero low word to the watched address; the value is in `value`
   };
@@ -115,8 +116,8 @@ class TileModel {
   /// Starts one context with everything else idle (`tessera elf`): supervisor at the first cycle >= `at`; worker in its
   /// slot, registers as after x.run with zero arguments.
   virtual void start_context(ContextId context, Address pc, Cycle at) = 0;
-  /// Runs until a stop with cycle < `limit`, else until nothing of the tile is left before `limit`. Pin-level tiles take
-  /// `port` and `packets`; interval-based tiles ignore both.
+  /// Runs until a stop with cycle < `limit`, else until nothing of the tile is left before `limit`. Pin-level tiles
+  /// take `port` and `packets`; interval-based tiles ignore both.
   virtual TileStop run(Cycle limit, ExchangePort* port, PacketPort* packets) = 0;
 
   /// Ends a wide sync: the supervisor's next issue is at exactly `z`; `vote` goes to rd. Internal and wider zones open

@@ -60,7 +60,8 @@ void collect(pid_t child, int out, int err, const CommandOptions& options, Outco
   while (fds[0].fd >= 0 || fds[1].fd >= 0) {
     poll(fds.data(), fds.size(), 20);
     for (std::size_t i = 0; i < fds.size(); ++i)
-      if (fds[i].fd >= 0 && fds[i].revents != 0 && !drain(fds[i].fd, i == 0 ? outcome.out : outcome.err)) fds[i].fd = -1;
+      if (fds[i].fd >= 0 && fds[i].revents != 0 && !drain(fds[i].fd, i == 0 ? outcome.out : outcome.err))
+        fds[i].fd = -1;
     if (!sent && signal_due(options, outcome, start)) {
       kill(child, *options.signal);
       sent = true;

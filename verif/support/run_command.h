@@ -9,20 +9,20 @@
 namespace tessera::test {
 
 struct Outcome {
-  int exit_code = -1;       ///< of a program that exited; 128+n if signal n ended it
-  bool signalled = false;   ///< a signal ended it
-  bool timed_out = false;   ///< the limit passed and it was killed
+  int exit_code = -1;      ///< of a program that exited; 128+n if signal n ended it
+  bool signalled = false;  ///< a signal ended it
+  bool timed_out = false;  ///< the limit passed and it was killed
   std::string out, err;
 };
 
 struct CommandOptions {
-  std::string directory;                   ///< working directory; empty: the test's own
-  std::vector<std::string> environment;    ///< additional NAME=value
-  std::chrono::seconds limit{240};         ///< then SIGKILL
-  std::optional<int> signal;               ///< sent once `signal_when` appears on standard error or after signal_after
+  std::string directory;                 ///< working directory; empty: the test's own
+  std::vector<std::string> environment;  ///< additional NAME=value
+  std::chrono::seconds limit{240};       ///< then SIGKILL
+  std::optional<int> signal;             ///< sent once `signal_when` appears on standard error or after signal_after
   std::string signal_when;
   std::chrono::milliseconds signal_after{500};
-  std::string stdout_path;                 ///< standard output goes to this file instead (e.g. /dev/full)
+  std::string stdout_path;  ///< standard output goes to this file instead (e.g. /dev/full)
 };
 
 /// Runs arguments[0] with the rest as arguments.

@@ -1,0 +1,68 @@
+#include "host/cli/tile_list.h"
+
+#include <algorithm>
+#include <charconv>
+#include <sstream>
+
+#include "hw/error.h"
+
+namespace tessera::cli {
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& part, const std::string& why) {
+  throw Error(Category::usage, "tile list: '" + part + "' " + why, "",
+              "tiles are written 0 or 0,17,40-47 or 1:5 (IPU:tile) or all");
+}
+
+unsigned number(const std::string& part, const std::string& digits) {
+  unsigned value = 0;
+  const char* end = digits.data() + digits.size();
+  const auto [at, error] = std::from_chars(digits.data(), end, value);
+  if (digits.empty() || error != std::errc() || at != end) refuse(part, "is no tile number");
+  return value;
+}
+
+void check_below(const std::string& part, unsigned value, unsigned count, const std::string& what) {
+  if (value >= count) {
+    refuse(part, "names " + what + " " + std::to_string(value) + ", but this platform has " + what + "s 0 to " +
+                     std::to_string(count - 1));
+  }
+}
+
+void add_part(const std::string& part, unsigned ipus, unsigned tiles, std::vector<TileRef>& list) {
+  std::string range = part;
+  unsigned ipu = 0;
+  if (const std::size_t colon = range.find(':'); colon != std::string::npos) {
+    ipu = number(part, range.substr(0, colon));
+    range = range.substr(colon + 1);
+  }
+  check_below(part, ipu, ipus, "IPU");
+  const std::size_t dash = range.find('-');
+  const unsigned first = number(part, range.substr(0, dash));
+  const unsigned last = dash == std::string::npos ? first : number(part, range.substr(dash + 1));
+  if (last < first) refuse(part, "runs backwards");
+  check_below(part, last, tiles, "tile");
+  for (unsigned tile = first; tile <= last; ++tile)
+    list.push_back({static_cast<std::uint16_t>(ipu), static_cast<std::uint16_t>(tile)});
+}
+
+}  // namespace
+
+std::vector<TileRef> parse_tile_list(const std::string& text, unsigned ipus, unsigned tiles) {
+  std::vector<TileRef> list;
+  if (text == "all") {
+    for (unsigned ipu = 0; ipu < ipus; ++ipu)
+      add_part(std::to_string(ipu) + ":0-" + std::to_string(tiles - 1), ipus, tiles, list);
+    return list;
+  }
+  std::istringstream parts(text);
+  std::string part;
+  while (std::getline(parts, part, ',')) add_part(part, ipus, tiles, list);
+  if (list.empty() || text.back() == ',') refuse(text, "names no tile");
+  std::sort(list.begin(), list.end());
+  list.erase(std::unique(list.begin(), list.end()), list.end());
+  return list;
+}
+
+}  // namespace tessera::cli
