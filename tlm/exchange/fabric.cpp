@@ -1,0 +1,269 @@
+// Matches receive runs with send runs and copies; see fabric.h.
+#include "tlm/exchange/fabric.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+#include <tuple>
+
+namespace tessera {
+
+namespace {
+
+constexpr Address kBase = 0x0004'0000;
+constexpr std::uint32_t kUnderrun = 27;
+
+/// Words [from, to) of a run that somebody heard; merged as far as cheap, so a multicast costs one entry.
+using Heard = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
+
+void mark(Heard& heard, std::uint32_t from, std::uint32_t to) {
+  if (!heard.empty()) {
+    auto& last = heard.back();
+    if (last.first <= from && to <= last.second) return;
+    if (last.first <= from && from <= last.second) {
+      last.second = to;
+      return;
+    }
+  }
+  heard.emplace_back(from, to);
+}
+
+std::uint64_t covered(Heard heard) {
+  std::sort(heard.begin(), heard.end());
+  std::uint64_t sum = 0;
+  std::uint32_t end = 0;
+  for (auto [from, to] : heard) {
+    from = std::max(from, end);
+    if (to > from) sum += to - from, end = to;
+  }
+  return sum;
+}
+
+}  // namespace
+
+Cycle FabricTiming::smallest() const {
+  if (send.empty()) return base;
+  return base + *std::min_element(send.begin(), send.end()) + *std::min_element(receive.begin(), receive.end());
+}
+
+Cycle FabricTiming::largest() const {
+  if (send.empty()) return base;
+  return base + *std::max_element(send.begin(), send.end()) + *std::max_element(receive.begin(), receive.end());
+}
+
+/// What a tile has put on its send wire since the release.
+struct Fabric::Source {
+  // Interval based.
+  TileModel* tile = nullptr;
+  Cycle issue = 0;
+  ExchangePhase phase;
+  std::vector<Heard> heard;  // one for each send run
+  // Pin level: runs of consecutive cycles; `fresh` is what the tile sent since the last commit.
+  struct LogRun {
+    Cycle start = 0;
+    std::vector<Word> words;
+  };
+  std::vector<LogRun> log;
+  std::vector<std::pair<Cycle, Word>> fresh;
+  std::unique_ptr<Port> port;
+};
+
+class Fabric::Port : public ExchangePort {
+ public:
+  Port(Fabric& fabric, unsigned id) : fabric_(fabric), id_(id) {}
+
+  void send(Cycle c, Word word) override { fabric_.sources_[id_].fresh.emplace_back(c, word); }
+
+  std::optional<Word> receive(Cycle c, unsigned source) override {
+    if (source >= fabric_.sources_.size()) return std::nullopt;
+    const Cycle delay = fabric_.timing_.delay(source, id_);
+    if (c < delay) return std::nullopt;
+    Word word = 0;
+    // Several ports may look at one source at once, so what pin-level tiles hear is noted here and merged at commit.
+    if (fabric_.peek(source, c - delay, word) == 0) return std::nullopt;
+    heard.emplace_back(source, c - delay);
+    return word;
+  }
+
+  std::vector<std::pair<unsigned, Cycle>> heard;
+
+ private:
+  Fabric& fabric_;
+  unsigned id_;
+};
+
+Fabric::Fabric(FabricTiming timing) : timing_(std::move(timing)), sources_(timing_.tiles()) {
+  assert(timing_.send.size() == timing_.receive.size());
+}
+
+Fabric::~Fabric() = default;
+
+void Fabric::begin_phase() {
+  for (const UnheardRun& run : unheard()) counters_.words_unheard += run.words;
+  for (Source& source : sources_) {
+    source.tile = nullptr;
+    source.phase = {};
+    source.heard.clear();
+    source.log.clear();
+    source.fresh.clear();
+  }
+  pending_.clear();
+}
+
+void Fabric::publish(unsigned id, TileModel& tile, Cycle issue, ExchangePhase phase) {
+  Source& source = sources_[id];
+  source.tile = &tile;
+  source.issue = issue;
+  source.phase = std::move(phase);
+  source.heard.assign(source.phase.sends.size(), {});
+  for (const SendRun& run : source.phase.sends) counters_.words_sent += run.words;
+  pending_.insert(std::upper_bound(pending_.begin(), pending_.end(), id), id);
+}
+
+ExchangePort& Fabric::port(unsigned id) {
+  auto& port = sources_[id].port;
+  if (!port) port = std::make_unique<Port>(*this, id);
+  return *port;
+}
+
+void Fabric::commit() {
+  for (Source& source : sources_) {
+    for (const auto& [cycle, word] : source.fresh) {
+      if (source.log.empty() || source.log.back().start + source.log.back().words.size() != cycle)
+        source.log.push_back({cycle, {}});
+      source.log.back().words.push_back(word);
+      ++counters_.words_sent;
+    }
+    source.fresh.clear();
+    if (!source.port) continue;
+    for (const auto& [from, cycle] : source.port->heard) {
+      ++counters_.words_received;
+      Source& sender = sources_[from];
+      if (sender.tile == nullptr) continue;
+      const std::size_t at = run_at(sender, cycle);
+      const auto word = static_cast<std::uint32_t>(cycle - sender.phase.sends[at].start);
+      mark(sender.heard[at], word, word + 1);
+    }
+    source.port->heard.clear();
+  }
+}
+
+Cycle Fabric::last_listening() const {
+  Cycle last = 0;
+  for (unsigned id : pending_) {
+    const auto& receives = sources_[id].phase.receives;
+    if (!receives.empty()) last = std::max(last, receives.back().start + receives.back().words - 1);
+  }
+  return last;
+}
+
+std::size_t Fabric::run_at(const Source& source, Cycle sent) {
+  const auto& sends = source.phase.sends;
+  const auto next =
+      std::upper_bound(sends.begin(), sends.end(), sent, [](Cycle c, const SendRun& run) { return c < run.start; });
+  if (next == sends.begin()) return sends.size();
+  const auto at = static_cast<std::size_t>(next - sends.begin()) - 1;
+  return sent < sends[at].start + sends[at].words ? at : sends.size();
+}
+
+std::uint32_t Fabric::peek(unsigned id, Cycle sent, Word& word) const {
+  const Source& source = sources_[id];
+  if (source.tile == nullptr) return copy_from_log(source, sent, reinterpret_cast<std::uint8_t*>(&word), 1);
+  const std::size_t at = run_at(source, sent);
+  if (at == source.phase.sends.size()) return 0;
+  const SendRun& run = source.phase.sends[at];
+  std::memcpy(&word, source.tile->sram() + (run.address - kBase) + 4 * (sent - run.start), 4);
+  return 1;
+}
+
+std::uint32_t Fabric::copy_from_runs(Source& source, Cycle sent, std::uint8_t* to, std::uint32_t words) {
+  std::uint32_t done = 0;
+  for (std::size_t at = run_at(source, sent); done < words && at < source.phase.sends.size(); ++at) {
+    const SendRun& run = source.phase.sends[at];
+    if (sent + done < run.start) break;  // a gap
+    const auto skip = static_cast<std::uint32_t>(sent + done - run.start);
+    const std::uint32_t count = std::min(words - done, run.words - skip);
+    // memmove: a tile may listen to itself.
+    std::memmove(to + std::size_t{4} * done, source.tile->sram() + (run.address - kBase) + std::size_t{4} * skip,
+                 std::size_t{4} * count);
+    mark(source.heard[at], skip, skip + count);
+    done += count;
+  }
+  return done;
+}
+
+std::uint32_t Fabric::copy_from_log(const Source& source, Cycle sent, std::uint8_t* to, std::uint32_t words) const {
+  std::uint32_t done = 0;
+  auto next = std::upper_bound(source.log.begin(), source.log.end(), sent,
+                               [](Cycle c, const Source::LogRun& run) { return c < run.start; });
+  if (next == source.log.begin()) return 0;
+  const Source::LogRun& run = *--next;  // runs of the log are never adjacent
+  const Cycle skip = sent - run.start;
+  if (skip >= run.words.size()) return 0;
+  done = static_cast<std::uint32_t>(std::min<Cycle>(words, run.words.size() - skip));
+  std::memcpy(to, run.words.data() + skip, std::size_t{4} * done);
+  return done;
+}
+
+std::uint32_t Fabric::copy_words(unsigned id, Cycle sent, std::uint8_t* to, std::uint32_t words) {
+  Source& source = sources_[id];
+  return source.tile != nullptr ? copy_from_runs(source, sent, to, words) : copy_from_log(source, sent, to, words);
+}
+
+ExchangeResult Fabric::receive_all(unsigned id) {
+  Source& self = sources_[id];
+  std::optional<ExchangeResult::Fault> receive_fault = self.phase.receive_fault;
+  auto& receives = self.phase.receives;
+  for (std::size_t i = 0; i < receives.size(); ++i) {
+    ReceiveRun& run = receives[i];
+    const Cycle delay = timing_.delay(run.source, id);
+    std::uint32_t done = 0;
+    if (run.start >= delay)
+      done = copy_words(run.source, run.start - delay, self.tile->sram() + (run.address - kBase), run.words);
+    counters_.words_received += done;
+    if (done != 0) self.tile->memory_written(run.address, std::size_t{4} * done);
+    if (done == run.words) continue;
+    receive_fault = ExchangeResult::Fault{kUnderrun, run.start + done, run.descriptor};
+    run.words = done;
+    receives.resize(done == 0 ? i : i + 1);
+    break;
+  }
+  ExchangeResult result;
+  result.last_word = last_word_cycle(self.phase.sends, receives, self.issue);
+  result.fault = first_fault(self.phase.send_fault, receive_fault);
+  return result;
+}
+
+std::vector<PhaseOutcome> Fabric::resolve() {
+  std::vector<PhaseOutcome> outcomes;
+  outcomes.reserve(pending_.size());
+  if (!pending_.empty()) ++counters_.phases;
+  for (unsigned id : pending_) {
+    const Source& self = sources_[id];
+    PhaseOutcome outcome{id, receive_all(id), self.issue};
+    const auto& [sends, receives] = std::tie(self.phase.sends, self.phase.receives);
+    Cycle first = kNever;
+    if (!sends.empty()) first = sends.front().start;
+    if (!receives.empty()) first = std::min(first, receives.front().start);
+    if (first != kNever) outcome.first_word = first;
+    outcomes.push_back(outcome);
+  }
+  pending_.clear();
+  return outcomes;
+}
+
+std::vector<UnheardRun> Fabric::unheard() const {
+  std::vector<UnheardRun> runs;
+  for (unsigned id = 0; id < sources_.size(); ++id) {
+    const Source& source = sources_[id];
+    for (std::size_t i = 0; i < source.phase.sends.size(); ++i) {
+      const SendRun& run = source.phase.sends[i];
+      if (run.may_be_unheard) continue;
+      const std::uint64_t heard = covered(source.heard[i]);
+      if (heard < run.words) runs.push_back({id, run.descriptor, run.words - heard});
+    }
+  }
+  return runs;
+}
+
+}  // namespace tessera
