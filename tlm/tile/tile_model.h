@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "hw/types.h"
+#include "tlm/tile/event.h"
 #include "tlm/tile/retire.h"
 
 namespace tessera {
@@ -144,9 +145,13 @@ class TileModel {
   [[nodiscard]] virtual std::optional<TileException> exception() const = 0;
   /// Instructions retired by all contexts.
   [[nodiscard]] virtual std::uint64_t retired() const = 0;
-  /// Sum over workers of cycles from start to exit is not kept here: profiles come from events.
   /// Observes every retired instruction from now on; nullptr stops it. TLM then runs its exact interleave.
   virtual void observe(RetireObserver* observer) = 0;
+  /// Emits run and exit events of the workers from now on (called from whatever thread runs the tile); nullptr stops.
+  /// The other kinds are the chip's. Timing and results are the same with and without.
+  virtual void observe_events(EventObserver* observer) { (void)observer; }
+  /// Membership in sync groups, as the chip's registers say; only while no context runs.
+  virtual void set_groups(bool group1, bool group2) { (void)group1, (void)group2; }
 };
 
 }  // namespace tessera
