@@ -1,0 +1,494 @@
+// Views over variables: every operation maps boxes to boxes; only a reshape that no single box can express goes through
+// runs. Merging neighbours keeps the number of boxes near what a user would write.
+#include "host/graph/tensor.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <stdexcept>
+
+#include "hw/error.h"
+
+namespace tessera::graph {
+
+namespace {
+
+[[noreturn]] void bad_view(const std::string& what, const std::string& tensor) {
+  throw Error(Category::usage, what, "tensor " + tensor, "check the shape before taking the view");
+}
+
+/// Strides of axes with one element mean nothing: 0, so that equal boxes compare equal.
+void normalise(Box& box) {
+  for (std::size_t k = 0; k < box.extent.size(); ++k) {
+    if (box.extent[k] == 1) box.stride[k] = 0;
+  }
+}
+
+bool empty(const Box& box) {
+  return std::any_of(box.extent.begin(), box.extent.end(), [](std::uint64_t e) { return e == 0; });
+}
+
+/// Appends b to a along axis k if b goes on where a ends.
+bool merge_along(Box& a, const Box& b, std::size_t k) {
+  if (b.origin[k] != a.origin[k] + a.extent[k]) return false;
+  for (std::size_t j = 0; j < a.extent.size(); ++j) {
+    if (j == k) continue;
+    if (a.origin[j] != b.origin[j] || a.extent[j] != b.extent[j] || a.stride[j] != b.stride[j]) return false;
+  }
+  const std::int64_t step = b.offset - a.offset;
+  const auto extent = static_cast<std::int64_t>(a.extent[k]);
+  if (step % extent != 0) return false;
+  const std::int64_t stride = step / extent;
+  if (a.extent[k] > 1 && a.stride[k] != stride) return false;
+  if (b.extent[k] > 1 && b.stride[k] != stride) return false;
+  a.extent[k] += b.extent[k];
+  a.stride[k] = stride;
+  return true;
+}
+
+bool merge(Box& a, const Box& b) {
+  if (a.variable != b.variable) return false;
+  std::size_t axis = a.extent.size();
+  for (std::size_t k = 0; k < a.extent.size(); ++k) {
+    if (a.origin[k] == b.origin[k]) continue;
+    if (axis != a.extent.size()) return false;
+    axis = k;
+  }
+  return axis != a.extent.size() && merge_along(a, b, axis);
+}
+
+/// Adds a box behind others, merged with the last ones as far as they fit.
+void append(std::vector<Box>& boxes, Box box) {
+  normalise(box);
+  if (empty(box)) return;
+  boxes.push_back(std::move(box));
+  while (boxes.size() > 1 && merge(boxes[boxes.size() - 2], boxes.back())) boxes.pop_back();
+}
+
+std::vector<std::uint64_t> inner_sizes(const Shape& shape) {
+  std::vector<std::uint64_t> inner(shape.size(), 1);
+  for (std::size_t k = shape.size(); k-- > 1;) inner[k - 1] = inner[k] * shape[k];
+  return inner;
+}
+
+/// A run as boxes of `shape`: the fewest that are each full below one axis.
+void append_run(std::vector<Box>& boxes, const Shape& shape, const std::vector<std::uint64_t>& inner, Run run) {
+  while (run.count > 0) {
+    std::size_t axis = 0;
+    while (axis + 1 < shape.size() && (run.begin % inner[axis] != 0 || run.count < inner[axis])) ++axis;
+    Box box;
+    box.variable = run.variable;
+    box.offset = run.first;
+    std::uint64_t rest = run.begin;
+    std::uint64_t taken = 1;
+    for (std::size_t k = 0; k < shape.size(); ++k) {
+      const std::uint64_t index = rest / inner[k];
+      rest %= inner[k];
+      std::uint64_t extent = 1;
+      if (k == axis) extent = std::min(run.count / inner[k], shape[k] - index);
+      if (k > axis) extent = shape[k];
+      box.origin.push_back(k > axis ? 0 : index);
+      box.extent.push_back(extent);
+      box.stride.push_back(run.stride * static_cast<std::int64_t>(inner[k]));
+      taken *= extent;
+    }
+    append(boxes, std::move(box));
+    run.begin += taken;
+    run.count -= taken;
+    run.first += run.stride * static_cast<std::int64_t>(taken);
+  }
+}
+
+/// Reshape of one box that covers the whole tensor, if strides allow it without splitting (groups of axes that make one
+/// affine axis are regrouped).
+std::optional<Box> reshape_whole(const Box& box, const Shape& to) {
+  struct Axis {
+    std::uint64_t extent;
+    std::int64_t stride;
+  };
+  std::vector<Axis> merged;
+  for (std::size_t k = 0; k < box.extent.size(); ++k) {
+    if (box.extent[k] == 1) continue;
+    const auto extent = static_cast<std::int64_t>(box.extent[k]);
+    if (!merged.empty() && merged.back().stride == box.stride[k] * extent) {
+      merged.back() = {merged.back().extent * box.extent[k], box.stride[k]};
+    } else {
+      merged.push_back({box.extent[k], box.stride[k]});
+    }
+  }
+  Box result;
+  result.variable = box.variable;
+  result.offset = box.offset;
+  result.origin.assign(to.size(), 0);
+  result.extent = to;
+  result.stride.assign(to.size(), 0);
+  std::size_t k = to.size();
+  for (std::size_t m = merged.size(); m-- > 0;) {
+    std::uint64_t left = merged[m].extent;
+    std::int64_t stride = merged[m].stride;
+    while (left > 1) {
+      if (k == 0) return std::nullopt;
+      --k;
+      if (to[k] == 1) continue;
+      if (left % to[k] != 0) return std::nullopt;
+      result.stride[k] = stride;
+      stride *= static_cast<std::int64_t>(to[k]);
+      left /= to[k];
+    }
+  }
+  return result;
+}
+
+/// Joins a run to the pending one if it goes on in index and element.
+bool join(Run& a, const Run& b) {
+  if (a.variable != b.variable || a.begin + a.count != b.begin) return false;
+  const auto count = static_cast<std::int64_t>(a.count);
+  const std::int64_t step = b.first - a.first;
+  if (step % count != 0) return false;
+  const std::int64_t stride = step / count;
+  if (a.count > 1 && a.stride != stride) return false;
+  if (b.count > 1 && b.stride != stride) return false;
+  a.count += b.count;
+  a.stride = stride;
+  return true;
+}
+
+/// Calls f with each innermost row of a box as a run.
+template <typename F>
+void for_each_row(const Box& box, const std::vector<std::uint64_t>& inner, F&& f) {
+  const std::size_t rank = box.extent.size();
+  Run run;
+  run.variable = box.variable;
+  if (rank == 0) {
+    run.count = 1;
+    run.first = box.offset;
+    f(run);
+    return;
+  }
+  run.count = box.extent[rank - 1];
+  run.stride = run.count == 1 ? 1 : box.stride[rank - 1];
+  Shape index(rank, 0);
+  while (true) {
+    run.begin = box.origin[rank - 1];
+    run.first = box.offset;
+    for (std::size_t k = 0; k + 1 < rank; ++k) {
+      run.begin += (box.origin[k] + index[k]) * inner[k];
+      run.first += static_cast<std::int64_t>(index[k]) * box.stride[k];
+    }
+    f(run);
+    std::size_t k = rank - 1;
+    while (k-- > 0) {
+      if (++index[k] < box.extent[k]) break;
+      index[k] = 0;
+    }
+    if (k == static_cast<std::size_t>(-1)) return;
+  }
+}
+
+}  // namespace
+
+std::uint64_t element_count(const Shape& shape) {
+  return std::accumulate(shape.begin(), shape.end(), std::uint64_t{1}, std::multiplies<>());
+}
+
+std::string to_string(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
+
+std::uint64_t flat_index(const Shape& shape, const Shape& index) {
+  std::uint64_t flat = 0;
+  for (std::size_t k = 0; k < shape.size(); ++k) flat = flat * shape[k] + index[k];
+  return flat;
+}
+
+Tensor::Tensor(Type type, Shape shape, VariableId variable) : type_(type), shape_(std::move(shape)) {
+  Box box;
+  box.variable = variable;
+  box.origin.assign(shape_.size(), 0);
+  box.extent = shape_;
+  for (const std::uint64_t n : inner_sizes(shape_)) box.stride.push_back(static_cast<std::int64_t>(n));
+  std::vector<Box> boxes;
+  append(boxes, std::move(box));
+  boxes_ = std::make_shared<const std::vector<Box>>(std::move(boxes));
+}
+
+Tensor::Tensor(Type type, Shape shape, std::vector<Box> boxes)
+    : type_(type), shape_(std::move(shape)), boxes_(std::make_shared<const std::vector<Box>>(std::move(boxes))) {}
+
+std::string Tensor::describe() const { return fmt::format("{}{}", name_of(type_), to_string(shape_)); }
+
+Tensor Tensor::slice(std::uint64_t begin, std::uint64_t end, std::size_t axis) const {
+  if (axis >= rank()) bad_view(fmt::format("slice along axis {} of a tensor of rank {}", axis, rank()), describe());
+  if (begin > end || end > shape_[axis]) {
+    bad_view(fmt::format("slice {} .. {} along axis {} of extent {}", begin, end, axis, shape_[axis]), describe());
+  }
+  Shape shape = shape_;
+  shape[axis] = end - begin;
+  std::vector<Box> boxes;
+  for (Box box : *boxes_) {
+    const std::uint64_t from = std::max(begin, box.origin[axis]);
+    const std::uint64_t to = std::min(end, box.origin[axis] + box.extent[axis]);
+    if (from >= to) continue;
+    box.offset += static_cast<std::int64_t>(from - box.origin[axis]) * box.stride[axis];
+    box.origin[axis] = from - begin;
+    box.extent[axis] = to - from;
+    append(boxes, std::move(box));
+  }
+  return {type_, std::move(shape), std::move(boxes)};
+}
+
+Tensor Tensor::slice(const Shape& begin, const Shape& end) const {
+  if (begin.size() != rank() || end.size() != rank()) {
+    bad_view(fmt::format("slice {} .. {} has another rank", to_string(begin), to_string(end)), describe());
+  }
+  Tensor result = *this;
+  for (std::size_t k = 0; k < rank(); ++k) result = result.slice(begin[k], end[k], k);
+  return result;
+}
+
+Tensor Tensor::operator[](std::uint64_t i) const {
+  if (rank() == 0) bad_view("index of a scalar", describe());
+  if (i >= shape_[0]) bad_view(fmt::format("index {} of an axis of extent {}", i, shape_[0]), describe());
+  return slice(i, i + 1, 0).squeeze(0);
+}
+
+Tensor Tensor::every(std::uint64_t step, std::size_t axis) const {
+  if (axis >= rank()) bad_view(fmt::format("step along axis {} of a tensor of rank {}", axis, rank()), describe());
+  if (step == 0) bad_view("step 0", describe());
+  Shape shape = shape_;
+  shape[axis] = (shape[axis] + step - 1) / step;
+  std::vector<Box> boxes;
+  for (Box box : *boxes_) {
+    const std::uint64_t from = (box.origin[axis] + step - 1) / step;  // first kept index, in the new axis
+    const std::uint64_t to = (box.origin[axis] + box.extent[axis] + step - 1) / step;
+    if (from >= to) continue;
+    box.offset += static_cast<std::int64_t>(from * step - box.origin[axis]) * box.stride[axis];
+    box.origin[axis] = from;
+    box.extent[axis] = to - from;
+    box.stride[axis] *= static_cast<std::int64_t>(step);
+    append(boxes, std::move(box));
+  }
+  return {type_, std::move(shape), std::move(boxes)};
+}
+
+Tensor Tensor::reshape(const Shape& shape) const {
+  if (element_count(shape) != elements()) {
+    bad_view(fmt::format("reshape of {} elements to {}", elements(), to_string(shape)), describe());
+  }
+  if (shape == shape_) return *this;
+  std::vector<Box> boxes;
+  if (boxes_->size() == 1) {
+    if (auto box = reshape_whole(boxes_->front(), shape)) {
+      append(boxes, std::move(*box));
+      return {type_, shape, std::move(boxes)};
+    }
+  }
+  const std::vector<std::uint64_t> inner = inner_sizes(shape);
+  for_each_run([&](const Run& run) { append_run(boxes, shape, inner, run); });
+  return {type_, shape, std::move(boxes)};
+}
+
+Tensor Tensor::permute(const std::vector<std::size_t>& permutation) const {
+  std::vector<bool> seen(rank(), false);
+  bool good = permutation.size() == rank();
+  for (const std::size_t k : permutation) {
+    good = good && k < rank() && !seen[k];
+    if (good) seen[k] = true;
+  }
+  if (!good) bad_view(fmt::format("permutation [{}] of {} axes", fmt::join(permutation, ", "), rank()), describe());
+  Shape shape;
+  for (const std::size_t k : permutation) shape.push_back(shape_[k]);
+  std::vector<Box> boxes;
+  for (const Box& box : *boxes_) {
+    Box turned;
+    turned.variable = box.variable;
+    turned.offset = box.offset;
+    for (const std::size_t k : permutation) {
+      turned.origin.push_back(box.origin[k]);
+      turned.extent.push_back(box.extent[k]);
+      turned.stride.push_back(box.stride[k]);
+    }
+    append(boxes, std::move(turned));
+  }
+  return {type_, std::move(shape), std::move(boxes)};
+}
+
+Tensor Tensor::transpose() const {
+  std::vector<std::size_t> permutation(rank());
+  for (std::size_t k = 0; k < rank(); ++k) permutation[k] = rank() - 1 - k;
+  return permute(permutation);
+}
+
+Tensor Tensor::reverse(std::size_t axis) const {
+  if (axis >= rank()) bad_view(fmt::format("reverse along axis {} of a tensor of rank {}", axis, rank()), describe());
+  std::vector<Box> boxes;
+  for (Box box : *boxes_) {
+    box.offset += static_cast<std::int64_t>(box.extent[axis] - 1) * box.stride[axis];
+    box.stride[axis] = -box.stride[axis];
+    box.origin[axis] = shape_[axis] - box.origin[axis] - box.extent[axis];
+    append(boxes, std::move(box));
+  }
+  return {type_, shape_, std::move(boxes)};
+}
+
+Tensor Tensor::expand(std::size_t axis) const {
+  if (axis > rank()) bad_view(fmt::format("new axis {} of a tensor of rank {}", axis, rank()), describe());
+  const auto at = static_cast<std::ptrdiff_t>(axis);
+  Shape shape = shape_;
+  shape.insert(shape.begin() + at, 1);
+  std::vector<Box> boxes = *boxes_;
+  for (Box& box : boxes) {
+    box.origin.insert(box.origin.begin() + at, 0);
+    box.extent.insert(box.extent.begin() + at, 1);
+    box.stride.insert(box.stride.begin() + at, 0);
+  }
+  return {type_, std::move(shape), std::move(boxes)};
+}
+
+Tensor Tensor::squeeze(std::size_t axis) const {
+  if (axis >= rank() || shape_[axis] != 1) bad_view(fmt::format("squeeze of axis {}", axis), describe());
+  const auto at = static_cast<std::ptrdiff_t>(axis);
+  Shape shape = shape_;
+  shape.erase(shape.begin() + at);
+  std::vector<Box> boxes = *boxes_;
+  for (Box& box : boxes) {
+    box.origin.erase(box.origin.begin() + at);
+    box.extent.erase(box.extent.begin() + at);
+    box.stride.erase(box.stride.begin() + at);
+  }
+  return {type_, std::move(shape), std::move(boxes)};
+}
+
+Tensor Tensor::broadcast(std::uint64_t count, std::size_t axis) const {
+  if (axis >= rank() || shape_[axis] != 1) {
+    bad_view(fmt::format("broadcast of axis {} which is not of extent 1", axis), describe());
+  }
+  Shape shape = shape_;
+  shape[axis] = count;
+  std::vector<Box> boxes = *boxes_;
+  for (Box& box : boxes) {
+    box.extent[axis] = count;
+    box.stride[axis] = 0;
+  }
+  if (count == 0) boxes.clear();
+  return {type_, std::move(shape), std::move(boxes)};
+}
+
+Tensor Tensor::broadcast_to(const Shape& shape) const {
+  if (shape.size() < rank()) bad_view("broadcast to " + to_string(shape), describe());
+  Tensor result = *this;
+  while (result.rank() < shape.size()) result = result.expand(0);
+  for (std::size_t k = 0; k < shape.size(); ++k) {
+    if (result.shape_[k] == shape[k]) continue;
+    if (result.shape_[k] != 1) bad_view("broadcast to " + to_string(shape), describe());
+    result = result.broadcast(shape[k], k);
+  }
+  return result;
+}
+
+Tensor Tensor::concat(const std::vector<Tensor>& parts, std::size_t axis) {
+  if (parts.empty()) bad_view("concatenation of nothing", "(none)");
+  const Tensor& first = parts.front();
+  if (axis >= first.rank()) bad_view(fmt::format("concatenation along axis {}", axis), first.describe());
+  Shape shape = first.shape_;
+  shape[axis] = 0;
+  std::vector<Box> boxes;
+  for (const Tensor& part : parts) {
+    bool fits = part.type_ == first.type_ && part.rank() == first.rank();
+    for (std::size_t k = 0; fits && k < shape.size(); ++k) fits = k == axis || part.shape_[k] == shape[k];
+    if (!fits) bad_view(fmt::format("concatenation with {} along axis {}", part.describe(), axis), first.describe());
+    for (Box box : *part.boxes_) {
+      box.origin[axis] += shape[axis];
+      append(boxes, std::move(box));
+    }
+    shape[axis] += part.shape_[axis];
+  }
+  return {first.type_, std::move(shape), std::move(boxes)};
+}
+
+void Tensor::for_each_run(const std::function<void(const Run&)>& f) const {
+  const std::vector<std::uint64_t> inner = inner_sizes(shape_);
+  Run pending;
+  const auto emit = [&](const Run& run) {
+    if (pending.count > 0 && join(pending, run)) return;
+    if (pending.count > 0) f(pending);
+    pending = run;
+  };
+  if (boxes_->size() == 1) {
+    for_each_row(boxes_->front(), inner, emit);
+  } else {
+    std::vector<Run> rows;
+    for (const Box& box : *boxes_) for_each_row(box, inner, [&](const Run& run) { rows.push_back(run); });
+    std::sort(rows.begin(), rows.end(), [](const Run& a, const Run& b) { return a.begin < b.begin; });
+    for (const Run& run : rows) emit(run);
+  }
+  if (pending.count > 0) f(pending);
+}
+
+std::vector<Run> Tensor::runs() const {
+  std::vector<Run> result;
+  for_each_run([&](const Run& run) { result.push_back(run); });
+  return result;
+}
+
+std::pair<VariableId, std::uint64_t> Tensor::at(std::uint64_t flat) const {
+  if (flat >= elements()) bad_view(fmt::format("element {} of {}", flat, elements()), describe());
+  Shape index(rank());
+  for (std::size_t k = rank(); k-- > 0;) {
+    index[k] = flat % shape_[k];
+    flat /= shape_[k];
+  }
+  for (const Box& box : *boxes_) {
+    std::int64_t element = box.offset;
+    bool inside = true;
+    for (std::size_t k = 0; inside && k < rank(); ++k) {
+      inside = index[k] >= box.origin[k] && index[k] < box.origin[k] + box.extent[k];
+      element += static_cast<std::int64_t>(index[k] - box.origin[k]) * box.stride[k];
+    }
+    if (inside) return {box.variable, static_cast<std::uint64_t>(element)};
+  }
+  throw std::logic_error("boxes of a tensor do not cover it");
+}
+
+bool Tensor::contiguous() const {
+  const std::vector<Run> all = runs();
+  return all.size() == 1 && (all[0].count == 1 || all[0].stride == 1);
+}
+
+bool Tensor::aliases_itself() const {
+  std::map<VariableId, std::vector<bool>> seen;
+  for (const Run& run : runs()) {
+    std::vector<bool>& marks = seen[run.variable];
+    for (std::uint64_t i = 0; i < run.count; ++i) {
+      const auto element = static_cast<std::size_t>(run.first + static_cast<std::int64_t>(i) * run.stride);
+      if (element >= marks.size()) marks.resize(std::max(element + 1, 2 * marks.size()), false);
+      if (marks[element]) return true;
+      marks[element] = true;
+    }
+  }
+  return false;
+}
+
+bool Tensor::same_view(const Tensor& other) const {
+  if (type_ != other.type_ || shape_ != other.shape_) return false;
+  std::vector<Run> a = runs();
+  std::vector<Run> b = other.runs();
+  std::size_t i = 0;
+  std::size_t j = 0;
+  while (i < a.size() && j < b.size()) {
+    const std::uint64_t count = std::min(a[i].count, b[j].count);
+    if (a[i].variable != b[j].variable || a[i].first != b[j].first) return false;
+    if (count > 1 && a[i].stride != b[j].stride) return false;
+    for (Run* run : {&a[i], &b[j]}) {
+      run->count -= count;
+      run->first += run->stride * static_cast<std::int64_t>(count);
+    }
+    if (a[i].count == 0) ++i;
+    if (b[j].count == 0) ++j;
+  }
+  return i == a.size() && j == b.size();
+}
+
+}  // namespace tessera::graph
