@@ -40,7 +40,7 @@ class FakeTile : public TileModel {
     steps.pop_front();
     now += step.after;
     state.pc += 4;
-    if (step.kind == TileStop::Kind::exception) fault = TileException{now, 0, 2, state.pc, 0};
+    if (step.kind == TileStop::Kind::exception && !fault) fault = TileException{now, 0, 2, state.pc, 0};
     return {step.kind, now, step.zone, step.value};
   }
   void release(Cycle z, bool vote) override {
@@ -52,7 +52,7 @@ class FakeTile : public TileModel {
     results.push_back(result);
     now = std::max(now + 12, result.last_word + 4);
     if (result.fault) {
-      fault = TileException{now, 0, result.fault->cause, state.pc, result.fault->descriptor};
+      fault = TileException{result.fault->cycle, 0, result.fault->cause, state.pc, result.fault->descriptor};
       steps = {{TileStop::Kind::exception, 0}};
     }
   }

@@ -1,0 +1,308 @@
+// See ipu.h.
+#include "tlm/system/ipu.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "hw/error.h"
+
+namespace tessera {
+
+namespace {
+constexpr unsigned kXbase1 = 0x7c3, kXsource = 0x7c6;
+constexpr std::size_t kUnheardKept = 16;
+}  // namespace
+
+/// Events of one tile, emitted by whatever thread runs it, handed on in tile order.
+class Ipu::EventBuffer : public EventObserver {
+ public:
+  void event(const MachineEvent& e) override { events.push_back(e); }
+  std::vector<MachineEvent> events;
+};
+
+Ipu::Ipu(const IpuConfig& config, const TileFactory& factory, TilePool& pool)
+    : config_(config), factory_(factory), pool_(pool), fabric_(config.fabric), sync_(config.tiles) {
+  if (config.fabric.tiles() != config.tiles)
+    throw std::logic_error("ipu: fabric timing is not for this number of tiles");
+  make_tiles();
+}
+
+Ipu::~Ipu() = default;
+
+void Ipu::make_tiles() {
+  tiles_.clear();
+  for (unsigned t = 0; t < config_.tiles; ++t) {
+    TileConfig tile;
+    tile.ipu = config_.ipu;
+    tile.tile = t;
+    tile.tiles = config_.tiles;
+    tile.sram_bytes = config_.sram_bytes;
+    tile.hart_base = (config_.ipu * config_.tiles + t) * 7;
+    tile.group1 = config_.group1;
+    tile.group2 = config_.group2;
+    tiles_.push_back(factory_(tile, t < config_.modes.size() ? config_.modes[t] : TileMode::tlm));
+  }
+  seats_.assign(config_.tiles, {});
+}
+
+void Ipu::reset() {
+  make_tiles();
+  sync_.release();
+  fabric_.begin_phase();
+  arrival_.reset();
+  conflict_.reset();
+  exception_.reset();
+}
+
+void Ipu::boot(Address pc, Cycle at) {
+  watch_events();
+  for (unsigned t = 0; t < config_.tiles; ++t) {
+    if (!active(t)) continue;
+    tiles_[t]->start(pc, at);
+    seats_[t] = {TileStatus::running, at, {}, 0};
+  }
+}
+
+void Ipu::watch_events() {
+  if (hooks.events == nullptr) return;
+  buffers_.resize(config_.tiles);
+  for (unsigned t = 0; t < config_.tiles; ++t) {
+    if (!buffers_[t]) buffers_[t] = std::make_unique<EventBuffer>();
+    tiles_[t]->observe_events(buffers_[t].get());
+  }
+}
+
+void Ipu::emit(unsigned t, MachineEvent::Kind kind, Cycle cycle, std::uint32_t a0) {
+  if (hooks.events == nullptr) return;
+  const Address pc = tiles_[t]->context(0).pc;
+  buffers_[t]->event({cycle, static_cast<std::uint16_t>(config_.ipu), static_cast<std::uint16_t>(t), 0, kind, pc, a0});
+}
+
+void Ipu::flush_events() {
+  if (hooks.events == nullptr) return;
+  for (auto& buffer : buffers_) {
+    for (const MachineEvent& e : buffer->events) hooks.events->event(e);
+    buffer->events.clear();
+  }
+}
+
+Cycle Ipu::capped(Cycle limit) const {
+  // Once an exception is known, only what comes before it can still matter.
+  return exception_ ? std::min(limit, exception_->exception.cycle + 1) : limit;
+}
+
+std::vector<unsigned> Ipu::runnable(bool interval_based, Cycle limit) const {
+  std::vector<unsigned> list;
+  for (unsigned t = 0; t < config_.tiles; ++t) {
+    const Seat& seat = seats_[t];
+    if (seat.status == TileStatus::running && seat.progress < limit && tiles_[t]->interval_based() == interval_based)
+      list.push_back(t);
+  }
+  return list;
+}
+
+void Ipu::run_interval_tiles(Cycle limit) {
+  const std::vector<unsigned> list = runnable(true, limit);
+  pool_.run(list.size(), [&](std::size_t i) { seats_[list[i]].stop = tiles_[list[i]]->run(limit, nullptr, nullptr); });
+  for (unsigned t : list) {
+    if (seats_[t].stop.kind == TileStop::Kind::limit) seats_[t].progress = limit;
+    settle(t, seats_[t].stop);
+  }
+}
+
+void Ipu::run_pin_tiles(Cycle limit) {
+  for (unsigned step = 0;; ++step) {
+    const std::vector<unsigned> list = runnable(false, capped(limit));
+    if (list.empty()) return;
+    Cycle from = kNever;
+    for (unsigned t : list) from = std::min(from, seats_[t].progress);
+    // One pin-level tile alone hears nobody who is not known already.
+    const Cycle to = list.size() == 1 ? capped(limit) : std::min(capped(limit), from + fabric_.timing().smallest());
+    pool_.run(list.size(), [&](std::size_t i) {
+      const unsigned t = list[i];
+      if (seats_[t].progress < to) seats_[t].stop = tiles_[t]->run(to, &fabric_.port(t), nullptr);
+    });
+    fabric_.commit();
+    for (unsigned t : list) {
+      if (seats_[t].progress >= to) continue;
+      if (seats_[t].stop.kind == TileStop::Kind::limit) seats_[t].progress = to;
+      settle(t, seats_[t].stop);
+    }
+    if (step % 1024 == 1023) poll(to);
+  }
+}
+
+void Ipu::note_exception(unsigned t) {
+  const auto found = tiles_[t]->exception();
+  if (!found) return;
+  const auto key = [](unsigned tile, const TileException& e) { return std::make_tuple(e.cycle, tile, e.context); };
+  if (!exception_ || key(t, *found) < key(exception_->tile, exception_->exception)) exception_ = {t, *found};
+}
+
+void Ipu::publish(unsigned t, const TileStop& stop) {
+  ExchangeInputs inputs;
+  inputs.sram = tiles_[t]->sram();
+  inputs.sram_bytes = config_.sram_bytes;
+  inputs.table = stop.value;
+  inputs.issue = stop.cycle;
+  inputs.release = release_;
+  for (unsigned i = 0; i < 3; ++i) inputs.xbase[i] = tiles_[t]->supervisor_csr(kXbase1 + i);
+  inputs.xsource = tiles_[t]->supervisor_csr(kXsource);
+  inputs.tiles = config_.tiles;
+  seats_[t].exchange_table = stop.value;
+  fabric_.publish(t, *tiles_[t], stop.cycle, read_exchange_table(inputs));
+}
+
+void Ipu::settle(unsigned t, const TileStop& stop) {
+  Seat& seat = seats_[t];
+  note_exception(t);
+  switch (stop.kind) {
+    case TileStop::Kind::limit:
+      return;
+    case TileStop::Kind::exchange:
+      seat.status = TileStatus::exchange;
+      publish(t, stop);
+      return;
+    case TileStop::Kind::packet:
+      seat.status = TileStatus::packet;
+      return;
+    case TileStop::Kind::sync:
+      seat.status = TileStatus::sync;
+      sync_.arrive(t, {stop.cycle, stop.zone, (stop.value & 1) != 0, stop.value >> 8});
+      emit(t, MachineEvent::Kind::sync_arrive, stop.cycle, static_cast<std::uint32_t>(stop.zone));
+      return;
+    case TileStop::Kind::exception:
+      seat.status = TileStatus::excepted;
+      return;
+    case TileStop::Kind::tohost:
+      seat.status = TileStatus::done;
+      return;
+    case TileStop::Kind::idle:
+      seat.status = TileStatus::idle;
+      return;
+  }
+}
+
+bool Ipu::resolve_exchange() {
+  if (!fabric_.pending()) return false;
+  // Everything that could be heard must be known: interval-based tiles that still run may yet publish.
+  const Cycle last = fabric_.last_listening(), smallest = fabric_.timing().smallest();
+  for (unsigned t = 0; t < config_.tiles; ++t) {
+    if (seats_[t].status == TileStatus::packet) return false;  // its table, if any, comes after its packets
+    if (seats_[t].status == TileStatus::running && seats_[t].progress + smallest <= last) return false;
+  }
+  for (const PhaseOutcome& phase : fabric_.resolve()) {
+    const Address table = seats_[phase.tile].exchange_table;
+    emit(phase.tile, MachineEvent::Kind::exchange_begin, phase.first_word, table);
+    emit(phase.tile, MachineEvent::Kind::exchange_end, phase.result.last_word, table);
+    tiles_[phase.tile]->finish_exchange(phase.result);
+    seats_[phase.tile].status = TileStatus::running;
+  }
+  return true;
+}
+
+Ipu::Outcome Ipu::advance(Cycle limit) {
+  Outcome result;
+  do {
+    run_interval_tiles(capped(limit));
+    run_pin_tiles(limit);
+    poll(limit);
+    conflict_ = sync_.conflict();
+  } while (!conflict_ && resolve_exchange());
+  result = outcome();
+  flush_events();
+  return result;
+}
+
+Ipu::Outcome Ipu::outcome() {
+  if (exception_) {
+    if (runnable(true, capped(kNever)).empty() && runnable(false, capped(kNever)).empty()) return Outcome::exception;
+  }
+  if (conflict_) return Outcome::conflict;
+  arrival_ = sync_.complete();
+  if (arrival_) return Outcome::arrived;
+  bool waiting = sync_.arrivals() != 0;
+  for (unsigned t = 0; t < config_.tiles; ++t) {
+    if (seats_[t].status == TileStatus::running) return Outcome::running;
+    if (seats_[t].status == TileStatus::exchange || seats_[t].status == TileStatus::packet) waiting = true;
+  }
+  return waiting ? Outcome::stuck : Outcome::stopped;
+}
+
+void Ipu::release(Cycle z, bool vote) {
+  if (!arrival_) throw std::logic_error("ipu: release without arrival");
+  for (const UnheardRun& run : fabric_.unheard())
+    if (unheard_.size() < kUnheardKept) unheard_.push_back(run);
+  fabric_.begin_phase();
+  sync_.release();
+  release_ = z;
+  for (unsigned t = 0; t < config_.tiles; ++t) {
+    if (seats_[t].status != TileStatus::sync) continue;
+    tiles_[t]->release(z, vote);
+    seats_[t].status = TileStatus::running;
+    seats_[t].progress = z;
+    emit(t, MachineEvent::Kind::sync_release, z, static_cast<std::uint32_t>(arrival_->zone));
+  }
+  arrival_.reset();
+}
+
+std::uint64_t Ipu::retired() const {
+  std::uint64_t sum = 0;
+  for (const auto& tile : tiles_) sum += tile->retired();
+  return sum;
+}
+
+std::string Ipu::describe(const Symbolizer& symbolizer) const {
+  std::map<std::string, std::vector<unsigned>> groups;
+  for (unsigned t = 0; t < config_.tiles; ++t) {
+    if (!active(t)) continue;
+    std::string what;
+    switch (seats_[t].status) {
+      case TileStatus::held:
+        what = "held, not started";
+        break;
+      case TileStatus::running:
+        what = "running, not arrived anywhere";
+        break;
+      case TileStatus::exchange:
+        what = "in x.exchange, waits for the phase";
+        break;
+      case TileStatus::packet:
+        what = "in x.packet, waits for packets";
+        break;
+      case TileStatus::sync:
+        what = std::string("waits in x.sync ") + zone_name(sync_.arrival(t)->zone);
+        break;
+      case TileStatus::idle:
+        what = "idle, no context can run: it will never arrive";
+        break;
+      case TileStatus::excepted:
+        what = "excepted";
+        break;
+      case TileStatus::done:
+        what = "ended its program (tohost)";
+        break;
+    }
+    const Address pc = tiles_[t]->context(0).pc;
+    char address[16];
+    std::snprintf(address, sizeof address, "0x%08x", pc);
+    what += std::string(", supervisor pc ") + address;
+    if (symbolizer) {
+      const std::string symbol =
+          symbolizer({static_cast<std::uint16_t>(config_.ipu), static_cast<std::uint16_t>(t)}, pc);
+      if (!symbol.empty()) what += " (" + symbol + ")";
+    }
+    groups[what].push_back(t);
+  }
+  std::vector<std::pair<unsigned, std::string>> lines;
+  for (const auto& [what, list] : groups)
+    lines.emplace_back(list.front(), (list.size() == 1 ? "tile " : "tiles ") + tile_ranges(list) + ": " + what);
+  std::sort(lines.begin(), lines.end());
+  std::string text;
+  for (const auto& [first, line] : lines)
+    text += (text.empty() ? "" : "\n") + std::string("IPU ") + std::to_string(config_.ipu) + " " + line;
+  return text;
+}
+
+}  // namespace tessera
