@@ -1,0 +1,135 @@
+/* tessera_dispatch: runs a worker's records of a run list (tessera/start.h has the formats).
+ *
+ * Entered by x.run of all six workers with a0 = run list (six record pointers), a1 = offset for the vertices, tp = worker
+ * index. A worker owes its registers to nobody, so s registers hold state over the calls and nothing is saved.
+ *
+ * Slots beside the vertices themselves (their return included in them):
+ *   entry 7, end of list 3 (a worker with pointer 0: entry 6 and exit 1);
+ *   array record 7, and 6 a vertex (the seventh slot of the record is the fetch of the next function);
+ *   moving record 18, and 6 a vertex, 4 a word between two calls, 5 a word to put the words back; beyond 16 words loops
+ *   are used: 4 + 7 a word, and 8 a word to put back. */
+#include "tessera/start.h"
+
+#define p s0
+#define offset s1
+#define fn s2
+#define state s3
+#define count s4
+#define stride s5
+#define unrolled s6
+#define restore s7
+#define rounds s8
+#define UNROLLED_WORDS 16
+
+  .section .text.tessera_dispatch, "ax", @progbits
+  .globl tessera_dispatch
+  .type tessera_dispatch, @function
+  .balign 8
+tessera_dispatch:
+  slli  t0, tp, 2
+  add   a0, a0, t0
+  lw    p, 0(a0)
+  mv    offset, a1
+  beqz  p, done
+next:
+  lw    fn, TESSERA_RECORD_FN(p)
+  beqz  fn, done
+record:
+  lw    state, TESSERA_RECORD_STATE(p)
+  lhu   count, TESSERA_RECORD_COUNT(p)
+  lh    stride, TESSERA_RECORD_STRIDE(p)
+  addi  p, p, TESSERA_RECORD_BYTES
+  bltz  stride, moving
+array:
+  mv    a0, state
+  mv    a1, offset
+  jalr  fn
+  add   state, state, stride
+  addi  count, count, -1
+  bnez  count, array
+  lw    fn, TESSERA_RECORD_FN(p)
+  bnez  fn, record
+done:
+  .insn r 0x0b, 1, 0, x0, x0, x0 /* x.exit 0 */
+
+moving:
+  slli  stride, stride, 17 /* low 15 bits: words */
+  srli  stride, stride, 17
+  addi  rounds, count, -1
+  li    t0, UNROLLED_WORDS
+  bgtu  stride, t0, moving_long
+  /* Entry points into the unrolled sequences: 4 instructions a word to add, 5 to put back. */
+  slli  t1, stride, 4
+  lui   t2, %hi(move)
+  addi  t2, t2, %lo(move)
+  sub   unrolled, t2, t1
+  slli  t2, stride, 2
+  add   t1, t1, t2
+  lui   t2, %hi(put_back)
+  addi  t2, t2, %lo(put_back)
+  sub   restore, t2, t1
+  j     move
+
+  .set  word, UNROLLED_WORDS
+  .rept UNROLLED_WORDS
+  .set  word, word - 1
+  lw    t0, 4 * word(p)
+  lw    t1, 4 * word(state)
+  add   t1, t1, t0
+  sw    t1, 4 * word(state)
+  .endr
+move:
+  mv    a0, state
+  mv    a1, offset
+  jalr  fn
+  addi  count, count, -1
+  beqz  count, moved
+  jr    unrolled
+moved:
+  jr    restore
+
+  .set  word, UNROLLED_WORDS
+  .rept UNROLLED_WORDS
+  .set  word, word - 1
+  lw    t0, 4 * word(p)
+  lw    t1, 4 * word(state)
+  mul   t0, t0, rounds
+  sub   t1, t1, t0
+  sw    t1, 4 * word(state)
+  .endr
+put_back:
+  slli  stride, stride, 2
+  add   p, p, stride
+  j     next
+
+moving_long:
+  slli  restore, stride, 2
+  add   restore, p, restore /* end of the increments */
+long_vertex:
+  mv    a0, state
+  mv    a1, offset
+  jalr  fn
+  addi  count, count, -1
+  beqz  count, long_back
+  mv    t2, p
+  mv    t3, state
+long_word:
+  lw    t0, 0(t2)
+  lw    t1, 0(t3)
+  add   t1, t1, t0
+  sw    t1, 0(t3)
+  addi  t2, t2, 4
+  addi  t3, t3, 4
+  bne   t2, restore, long_word
+  j     long_vertex
+long_back:
+  lw    t0, 0(p)
+  lw    t1, 0(state)
+  mul   t0, t0, rounds
+  sub   t1, t1, t0
+  sw    t1, 0(state)
+  addi  p, p, 4
+  addi  state, state, 4
+  bne   p, restore, long_back
+  j     next
+  .size tessera_dispatch, . - tessera_dispatch

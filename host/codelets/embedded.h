@@ -1,0 +1,17 @@
+// Files of the build that are carried inside the program, so that it works from anywhere.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// The relocatable object of all codelets and firmware (build/lib/tessera/codelets.o).
+[[nodiscard]] std::vector<std::uint8_t> embedded_codelets();
+/// The text of firmware/include/tessera/vertex.h, for user codelets.
+[[nodiscard]] std::string embedded_vertex_header();
+/// Flags of the codelet compiler, separated by spaces.
+[[nodiscard]] std::string codelet_compiler_flags();
+
+}  // namespace tessera
