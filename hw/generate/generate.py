@@ -1,0 +1,46 @@
+"""Writes every generated file: generate.py OUTPUT_FOLDER [--docs FOLDER].
+
+OUTPUT_FOLDER gets hw/generated/*.h, rtl/tessera_pkg.sv and firmware/tessera/*.h; with --docs FOLDER the manual pages
+are written there and nothing else. A file is touched only if its content changes.
+"""
+
+import sys
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import c  # noqa: E402
+import cpp  # noqa: E402
+import docs  # noqa: E402
+import sv  # noqa: E402
+from model import Model, TableError  # noqa: E402
+
+
+def write(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
+
+
+def main(arguments):
+    try:
+        model = Model()
+    except TableError as error:
+        print(f"hw/generate: {error}", file=sys.stderr)
+        return 1
+    if arguments[:1] == ["--docs"]:
+        for name, text in docs.pages(model).items():
+            write(Path(arguments[1]) / name, text)
+        return 0
+    out = Path(arguments[0])
+    write(out / "hw/generated/isa.h", cpp.isa(model))
+    write(out / "hw/generated/machine.h", cpp.machine(model))
+    write(out / "hw/generated/registers.h", cpp.registers(model))
+    write(out / "rtl/tessera_pkg.sv", sv.package(model))
+    write(out / "firmware/tessera/machine.h", c.machine(model))
+    write(out / "firmware/tessera/xtile.h", c.xtile(model))
+    return 0
+
+
+sys.exit(main(sys.argv[1:]))

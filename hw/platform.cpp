@@ -1,0 +1,287 @@
+// Reads, checks and writes platform files. One table (visit) names every key with its type, range and unit; reading,
+// writing, defaults and messages all come from it.
+#include "hw/platform.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <type_traits>
+
+#include "hw/error.h"
+#include "hw/generated/machine.h"
+#include "hw/platform_files.h"
+
+namespace tessera {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Calls v.text / v.number / v.enter / v.leave for every key, in canonical order. P is Platform or const Platform.
+template <typename P, typename V>
+void visit(P& p, V&& v) {
+  const std::uint64_t many = 1000000;
+  v.text("name", p.name);
+  v.text("description", p.description);
+  v.number("cards", p.cards, 1, 64);
+  v.number("ipus_per_card", p.ipus_per_card, 1, 2);
+  v.number("tiles", p.tiles, 1, 4095);
+  v.number("tiles_per_column", p.tiles_per_column, 1, 4095);
+  v.number("sram_bytes", p.sram_bytes, kSramMin, kSramMax, 1024);
+  v.number("workers", p.workers, kWorkers, kWorkers);
+  v.number("clock_hz", p.clock_hz, 1000000, 100000000000);
+  v.number("amp_sets", p.amp_sets, 1, 16);
+  v.enter("exchange");
+  v.number("base", p.exchange.base, 1, 4096);
+  v.number("send_per_column", p.exchange.send_per_column, 0, 256);
+  v.number("receive_per_column", p.exchange.receive_per_column, 0, 256);
+  v.leave();
+  v.enter("sync");
+  v.number("internal", p.sync.internal, 1, many);
+  v.number("group_base", p.sync.group_base, 1, many);
+  v.number("group_hop", p.sync.group_hop, 0, many);
+  v.number("host", p.sync.host, 1, many);
+  v.leave();
+  v.enter("packet");
+  v.number("lanes_per_column", p.packet.lanes_per_column, 1, 16);
+  v.number("lane_words_per_cycle", p.packet.lane_words_per_cycle, 1, 16);
+  v.number("lane_latency", p.packet.lane_latency, 0, many);
+  v.number("buffer_packets", p.packet.buffer_packets, 1, 1024);
+  v.leave();
+  v.enter("link");
+  v.number("sibling_direct", p.link.sibling_direct, 0, 16);
+  v.number("sibling_crossed", p.link.sibling_crossed, 0, 16);
+  v.number("rail_up", p.link.rail_up, 0, 16);
+  v.number("rail_down", p.link.rail_down, 0, 16);
+  v.number("bits_per_second", p.link.bits_per_second, 1000000, 100000000000000);
+  v.number("efficiency_permille", p.link.efficiency_permille, 1, 1000);
+  v.number("latency", p.link.latency, 0, many);
+  v.number("credits", p.link.credits, 1, 1024);
+  v.leave();
+  v.enter("pcie");
+  v.number("card_bytes_per_cycle", p.pcie.card_bytes_per_cycle, 1, 4096);
+  v.number("latency_ns", p.pcie.latency_ns, 0, many);
+  v.number("completion_timeout_us", p.pcie.completion_timeout_us, 1, many);
+  v.number("max_payload_bytes", p.pcie.max_payload_bytes, 128, 4096, 128);
+  v.leave();
+  v.enter("host");
+  v.number("service_ns", p.host.service_ns, 0, 1000000000);
+  v.number("service_prefetch_ns", p.host.service_prefetch_ns, 0, 1000000000);
+  v.leave();
+}
+
+/// Writes the canonical JSON.
+struct Writer {
+  Json root = Json::object();
+  Json* at = &root;
+  void text(const char* key, const std::string& value) { (*at)[key] = value; }
+  template <typename T>
+  void number(const char* key, const T& value, std::uint64_t, std::uint64_t, std::uint64_t = 1) {
+    (*at)[key] = value;
+  }
+  void enter(const char* key) { at = &((*at)[key] = Json::object()); }
+  void leave() { at = &root; }
+};
+
+std::size_t edit_distance(const std::string& a, const std::string& b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i);
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+    }
+  }
+  return row[b.size()];
+}
+
+std::string nearest(const std::string& given, const std::vector<std::string>& valid) {
+  std::string best;
+  std::size_t best_distance = std::numeric_limits<std::size_t>::max();
+  for (const std::string& name : valid) {
+    const std::size_t d = edit_distance(given, name);
+    if (d < best_distance) {
+      best = name;
+      best_distance = d;
+    }
+  }
+  return best;
+}
+
+/// Reads and checks; names file and JSON path in every error.
+class Reader {
+ public:
+  Reader(const Json& root, std::string file) : file_(std::move(file)), root_(root), at_(&root_) {
+    if (!root_.is_object()) fail("", "must be an object", "see docs/schema/platform.json");
+  }
+
+  void text(const char* key, std::string& value) {
+    const Json& json = take(key, "a string");
+    if (!json.is_string()) fail(key, "must be a string", "");
+    value = json.get<std::string>();
+  }
+
+  template <typename T>
+  void number(const char* key, T& value, std::uint64_t low, std::uint64_t high, std::uint64_t step = 1) {
+    const std::string range = low == high ? fmt::format("{}", low) : fmt::format("{}..{}", low, high);
+    const std::string wanted =
+        step == 1 ? fmt::format("an integer, {}", range) : fmt::format("an integer, {}, a multiple of {}", range, step);
+    const Json& json = take(key, wanted);
+    if (!json.is_number_integer()) fail(key, "must be " + wanted + ", but is " + json.dump(), "");
+    if (!json.is_number_unsigned() || json.get<std::uint64_t>() < low || json.get<std::uint64_t>() > high ||
+        json.get<std::uint64_t>() % step != 0)
+      fail(key, "must be " + wanted + ", but is " + json.dump(), "");
+    static_assert(std::is_unsigned_v<T>);
+    value = json.get<T>();
+  }
+
+  void enter(const char* key) {
+    const Json& json = take(key, "an object");
+    if (!json.is_object()) fail(key, "must be an object", "");
+    at_ = &json;
+    outer_ = std::exchange(known_, {});
+    path_ = std::string("/") + key;
+  }
+
+  void leave() {
+    check_unknown();
+    at_ = &root_;
+    known_ = std::exchange(outer_, {});
+    path_.clear();
+  }
+
+  /// Keys that nobody asked for are errors: a value given is a value used.
+  void check_unknown() const {
+    for (const auto& [key, value] : at_->items())
+      if (std::find(known_.begin(), known_.end(), key) == known_.end())
+        fail(key.c_str(), "is not a parameter of a platform",
+             fmt::format("did you mean '{}'? Valid here: {}", nearest(key, known_), fmt::join(known_, ", ")));
+  }
+
+ private:
+  const Json& take(const char* key, const std::string& wanted) {
+    known_.emplace_back(key);
+    const auto it = at_->find(key);
+    if (it == at_->end()) {
+      // The likeliest reason for a missing key is a misspelt one: that is the better message.
+      std::string similar;
+      for (const auto& [other, value] : at_->items())
+        if (edit_distance(other, key) <= 2 && other != key) similar = other;
+      fail(key, "is missing; it is " + wanted,
+           similar.empty() ? "start from `tessera platforms NAME --json FILE` and change what you need"
+                           : fmt::format("'{}' is there: did you mean '{}'?", similar, key));
+    }
+    return *it;
+  }
+
+  [[noreturn]] void fail(const char* key, const std::string& why, const std::string& advice) const {
+    const std::string path = path_ + "/" + key;
+    throw Error(Category::usage, fmt::format("platform: {} {}", path, why), fmt::format("{}, {}", file_, path), advice);
+  }
+
+  std::string file_;
+  const Json& root_;
+  const Json* at_;
+  std::string path_;
+  std::vector<std::string> known_, outer_;
+};
+
+std::string read_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  if (in) text << in.rdbuf();
+  if (!in || !text)
+    throw Error(Category::usage, "cannot read the platform file", path,
+                fmt::format("give a file or one of: {}", fmt::join(platform_names(), ", ")));
+  return text.str();
+}
+
+}  // namespace
+
+unsigned Platform::column_distance(unsigned tile) const {
+  // Columns left of the spine: the first half. An odd number leaves the middle column beside the spine.
+  const unsigned c = column(tile), left = columns() / 2;
+  return c < left ? left - 1 - c : c - left;
+}
+
+unsigned Platform::min_exchange_delay() const {
+  unsigned least_send = ~0u, least_receive = ~0u;
+  for (unsigned t = 0; t < tiles; ++t) {
+    least_send = std::min(least_send, send_delay(t));
+    least_receive = std::min(least_receive, receive_delay(t));
+  }
+  return exchange.base + least_send + least_receive;
+}
+
+unsigned Platform::max_exchange_delay() const {
+  unsigned most_send = 0, most_receive = 0;
+  for (unsigned t = 0; t < tiles; ++t) {
+    most_send = std::max(most_send, send_delay(t));
+    most_receive = std::max(most_receive, receive_delay(t));
+  }
+  return exchange.base + most_send + most_receive;
+}
+
+Address Platform::sram_end() const { return kSramBase + sram_bytes; }
+
+Cycle Platform::cycles_of_ns(std::uint64_t ns) const {
+  const __uint128_t product = static_cast<__uint128_t>(ns) * clock_hz;
+  return static_cast<Cycle>((product + 999999999) / 1000000000);
+}
+
+std::string Platform::to_json() const {
+  Writer writer;
+  visit(*this, writer);
+  return writer.root.dump(2) + "\n";
+}
+
+std::uint64_t Platform::hash() const {
+  Writer writer;
+  visit(*this, writer);
+  writer.root.erase("name");
+  writer.root.erase("description");
+  std::uint64_t h = 0xCBF29CE484222325u;
+  for (const char c : writer.root.dump()) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
+  return h;
+}
+
+std::vector<std::string> platform_names() {
+  std::vector<std::string> names;
+  for (const auto& file : detail::platform_files()) names.push_back(file.name);
+  return names;
+}
+
+Platform load_platform_text(const std::string& text, const std::string& where) {
+  Json json;
+  try {
+    json = Json::parse(text);
+  } catch (const Json::parse_error& error) {
+    throw Error(Category::usage, fmt::format("platform: not valid JSON: {}", error.what()), where,
+                "see docs/schema/platform.json");
+  }
+  Platform platform;
+  Reader reader(json, where);
+  visit(platform, reader);
+  reader.check_unknown();
+  return platform;
+}
+
+Platform load_platform(const std::string& name_or_path) {
+  for (const auto& file : detail::platform_files())
+    if (file.name == name_or_path) return load_platform_text(file.text, file.name);
+  const bool path = name_or_path.find('/') != std::string::npos ||
+                    (name_or_path.size() > 5 && name_or_path.compare(name_or_path.size() - 5, 5, ".json") == 0);
+  if (!path)
+    throw Error(Category::usage, fmt::format("there is no platform '{}'", name_or_path), "",
+                fmt::format("did you mean '{}'? Built in: {}; or give a file name that ends in .json",
+                            nearest(name_or_path, platform_names()), fmt::join(platform_names(), ", ")));
+  return load_platform_text(read_file(name_or_path), name_or_path);
+}
+
+}  // namespace tessera
