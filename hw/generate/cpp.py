@@ -1,6 +1,6 @@
 """C++ headers: isa.h, machine.h, registers.h."""
 
-from model import CLASSES, IMM_KINDS, REGISTER_LSB, ROLES, access_masks, camel
+from model import CLASSES, FP_OPS, IMM_KINDS, REGISTER_LSB, ROLES, access_masks, camel
 
 HEAD = "// Generated from hw/ by hw/generate; do not edit.\n"
 
@@ -53,8 +53,8 @@ def isa(model):
     out.append("enum class Role : std::uint8_t { " + ", ".join(ROLES) + " };")
     out.append("/// Format of the immediate; csr is the CSR number.")
     out.append("enum class Imm : std::uint8_t { " + ", ".join(IMM_KINDS) + " };")
-    out.append("/// Operation of the floating-point unit.")
-    out.append("enum class FpOp : std::uint8_t { " + ", ".join(model.fp_ops) + " };")
+    out.append("/// Operation of the floating-point unit, numbered as fpu_pkg.sv does.")
+    out.append("enum class FpOp : std::uint8_t { " + ", ".join(f"{name} = {n}" for name, n in FP_OPS.items()) + " };")
     out.append("""enum class File : std::uint8_t { none, x, f };
 
 /// A register operand: `count` registers from the number in the field (1, 2 or 4; then a multiple of it).
@@ -87,7 +87,7 @@ struct Info {
         regs = ", ".join(register_literal(i.registers.get(f)) for f in REGISTER_LSB)
         klass = "main_" if i.klass == "MAIN" else i.klass.lower()
         out.append(f"    {{{quoted(i.name)}, 0x{i.match:08X}u, 0x{i.mask:08X}u, Class::{klass}, Role::{i.role}, {i.slots}, "
-                   f"Imm::{i.imm}, FpOp::{i.fp or 'none'}, {'true' if i.status == 'now' else 'false'},\n     {regs}, "
+                   f"Imm::{i.imm}, FpOp::{i.fp}, {'true' if i.status == 'now' else 'false'},\n     {regs}, "
                    f"{quoted(i.syntax)},\n     {quoted(i.encoding)},\n     {quoted(i.semantics)}}},")
     out.append("}};\n")
     out.append("[[nodiscard]] constexpr const Info& info(Op op) { return kTable[static_cast<unsigned>(op)]; }\n")

@@ -25,6 +25,10 @@ IMMEDIATES = {"imm_i": "i", "imm_s_hi": "s", "imm_b_hi": "b", "imm_u": "u", "imm
 IMM_KINDS = ["none", "i", "s", "b", "u", "j", "shamt", "csr"]
 CLASSES = ["MAIN", "AUX", "SOLO"]
 ROLES = ["all", "supervisor", "worker"]
+# Operations of the floating-point unit, numbered as rtl/fpu_pkg.sv does; the last is no operation.
+FP_OPS = {name: n for n, name in enumerate(
+    ["add", "sub", "mul", "madd", "msub", "nmsub", "nmadd", "sgnj", "sgnjn", "sgnjx", "min", "max", "eq", "lt", "le",
+     "classify", "cvt_w_s", "cvt_wu_s", "cvt_s_w", "cvt_s_wu", "move", "div", "sqrt"])} | {"none": 31}
 STATUSES = ["now", "reserved"]
 REGISTER_ACCESS = ["rw", "ro", "wo", "w1c"]
 
@@ -61,7 +65,8 @@ class Instruction:
         self.encoding, self.syntax = record["encoding"], record["syntax"]
         self.klass, self.role, self.slots = record["class"], record["role"], record["slots"]
         self.semantics, self.status = record["semantics"], record.get("status", "now")
-        self.fp = record.get("fp")
+        self.fp = record.get("fp", "none")
+        need(self.fp in FP_OPS, where, f"fp must be one of {list(FP_OPS)}")
         need(self.klass in CLASSES, where, f"class must be one of {CLASSES}")
         need(self.role in ROLES, where, f"role must be one of {ROLES}")
         need(self.status in STATUSES, where, f"status must be one of {STATUSES}")
@@ -175,7 +180,6 @@ class Model:
 
     def __init__(self):
         self.instructions = self.load_instructions()
-        self.fp_ops = ["none"] + [i.fp for i in self.instructions if i.fp]
         self.csrs = self.load_csrs()
         self.traps = self.load("isa/traps.toml")["trap"]
         self.constants = self.load("machine/constants.toml")["constant"]

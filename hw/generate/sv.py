@@ -5,7 +5,7 @@ localparams and functions use literals.
 """
 
 from cpp import groups
-from model import CLASSES, IMM_KINDS, REGISTER_LSB, ROLES
+from model import CLASSES, FP_OPS, IMM_KINDS, REGISTER_LSB, ROLES
 
 FILES = ["none", "x", "f"]
 
@@ -46,7 +46,7 @@ def info_fields(model):
     numbers = {i.identifier: n for n, i in enumerate(model.instructions, 1)}
     fields = [
         ("op", 9, lambda i: numbers[i.identifier]),
-        ("fp_op", 5, lambda i: model.fp_ops.index(i.fp or "none")),
+        ("fp_op", 5, lambda i: FP_OPS[i.fp]),
         ("cls", 2, lambda i: CLASSES.index(i.klass)),
         ("role", 2, lambda i: ROLES.index(i.role)),
         ("slots", 3, lambda i: i.slots),
@@ -107,9 +107,11 @@ def package(model):
            "  // Operations; 0 is illegal. Reserved ones have numbers but decode to 0.", "  typedef logic [8:0] op_t;",
            "  localparam logic [8:0] OP_ILLEGAL = 9'd0;"]
     out += [f"  localparam logic [8:0] OP_{i.identifier.rstrip('_').upper()} = 9'd{n};" for n, i in enumerate(model.instructions, 1)]
-    for prefix, width, names in (("CLASS", 2, CLASSES), ("ROLE", 2, ROLES), ("IMM", 3, IMM_KINDS), ("FILE", 2, FILES), ("FP", 5, model.fp_ops)):
+    for prefix, width, names in (("CLASS", 2, CLASSES), ("ROLE", 2, ROLES), ("IMM", 3, IMM_KINDS), ("FILE", 2, FILES)):
         out.append("")
         out += [f"  localparam logic [{width - 1}:0] {prefix}_{n.upper()} = {literal(width, v)};" for v, n in enumerate(names)]
+    out.append("")
+    out += [f"  localparam logic [4:0] FP_{n.upper()} = 5'd{v};" for n, v in FP_OPS.items()]
     out.append("")
     out += [f"  localparam logic [11:0] CSR_{c.name.upper()} = {bits(c.number, 12)};" for c in model.csrs if c.access != "zero"]
     out.append("")
@@ -124,7 +126,7 @@ def package(model):
     for s in model.structs:
         out += [f"  localparam int {s['name'].upper()}_{f['name'].upper()} = {f['offset']};" for f in s["fields"]]
     fields = info_fields(model)
-    out += ["", "  // All that the table says of a word; assign decode_full() to a variable of this type. Illegal: all 0, slots 1.",
+    out += ["", "  // All that the table says of a word; assign decode_full() to a variable of this type. Illegal: op 0, SOLO, 1 slot, FP_NONE.",
             "  typedef struct packed {"]
     out += [f"    logic [{w - 1}:0] {n};" if w > 1 else f"    logic {n};" for n, w, _ in fields]
     total = sum(w for _, w, _ in fields)
@@ -138,13 +140,13 @@ def package(model):
 
     illegal = 0
     for name, width, _ in fields:
-        illegal = illegal << width | {"slots": 1, "cls": CLASSES.index("SOLO")}.get(name, 0)
+        illegal = illegal << width | {"slots": 1, "cls": CLASSES.index("SOLO"), "fp_op": FP_OPS["none"]}.get(name, 0)
     numbers = {i.identifier: n for n, i in enumerate(model.instructions, 1)}
     out += decode_function("decode", 9, "9'd0", lambda i: literal(9, numbers[i.identifier]), now,
                            "The operation of a word by encoding alone; 0 if illegal or not implemented.")
     out += decode_function("decode_full", total, bits(illegal, total), full, now, "The same with all fields of decoded_t.")
     for name, width, of in fields[1:]:
-        default = {"slots": 1, "cls": CLASSES.index("SOLO")}.get(name, 0)
+        default = {"slots": 1, "cls": CLASSES.index("SOLO"), "fp_op": FP_OPS["none"]}.get(name, 0)
         out += by_op(f"op_{name}" if name not in ("fp_op",) else "op_fp", width, default, of, model)
     out += csr_access(model)
     out += csr_reset(model)
