@@ -6,8 +6,8 @@
  *
  * yields struct Scale_State, the function void Scale(const Scale_State* state, uint32_t offset) whose body follows, and
  * the ELF note .note.tessera.Scale. `offset` is what the supervisor passes in a1 (system.md section 4): codelets that
- * take loop-dependent addresses add it, the others ignore it. VERTEX_MULTI is the same for a vertex that all six workers
- * run over one state: its body also sees `worker`, 0..5.
+ * take loop-dependent addresses add it, the others ignore it. VERTEX_MULTI is the same for a vertex that all six
+ * workers run over one state: its body also sees `worker`, 0..5.
  *
  * Fields: IN, OUT, INOUT (type, name [, align [, minimum]]): `state->name` points to elements.
  *         IN_SPAN, OUT_SPAN, INOUT_SPAN: `state->name.data` and `state->name.count`.
@@ -17,7 +17,8 @@
  *
  * The same source builds for the host: pointers are then host pointers and a multi-vertex runs its six workers in
  * order. Results are the same bits as on a tile if every f32 result of arithmetic goes through tessera_f32 (NaNs of the
- * tile are canonical), fused operations are written as tessera_fma, and f32 to integer conversion as tessera_f32_to_i32.
+ * tile are canonical), fused operations are written as tessera_fma, and f32 to integer conversion as
+ * tessera_f32_to_i32.
  */
 #ifndef TESSERA_VERTEX_H_
 #define TESSERA_VERTEX_H_
@@ -138,18 +139,18 @@ struct tessera_note_field {
 
 #ifdef __riscv
 /* The note of a tile object stands in a note section, that of a host object in the list of host codelets. */
-#define TESSERA_NOTE(Name, note_flags, ...)                                                                       \
-  static const struct {                                                                                           \
-    uint32_t owner_bytes, description_bytes, type;                                                                \
-    char owner[8];                                                                                                \
-    struct tessera_note_head head;                                                                                \
-    struct tessera_note_field fields[TESSERA_COUNT(__VA_ARGS__)];                                                 \
-  } Name##_note __attribute__((section(".note.tessera." #Name), used, aligned(4))) = {                            \
-      8,                                                                                                          \
-      sizeof(struct tessera_note_head) + TESSERA_COUNT(__VA_ARGS__) * sizeof(struct tessera_note_field),          \
-      TESSERA_NOTE_TYPE,                                                                                          \
-      "Tessera",                                                                                                  \
-      {TESSERA_NOTE_VERSION, note_flags, sizeof(Name##_State), TESSERA_COUNT(__VA_ARGS__), #Name},                \
+#define TESSERA_NOTE(Name, note_flags, ...)                                                              \
+  static const struct {                                                                                  \
+    uint32_t owner_bytes, description_bytes, type;                                                       \
+    char owner[8];                                                                                       \
+    struct tessera_note_head head;                                                                       \
+    struct tessera_note_field fields[TESSERA_COUNT(__VA_ARGS__)];                                        \
+  } Name##_note __attribute__((section(".note.tessera." #Name), used, aligned(4))) = {                   \
+      8,                                                                                                 \
+      sizeof(struct tessera_note_head) + TESSERA_COUNT(__VA_ARGS__) * sizeof(struct tessera_note_field), \
+      TESSERA_NOTE_TYPE,                                                                                 \
+      "Tessera",                                                                                         \
+      {TESSERA_NOTE_VERSION, note_flags, sizeof(Name##_State), TESSERA_COUNT(__VA_ARGS__), #Name},       \
       {TESSERA_EACH(TESSERA_DESCRIBE, Name##_State, __VA_ARGS__)}};
 #define TESSERA_REGISTER(Name)
 #else
@@ -158,46 +159,46 @@ struct tessera_host_codelet {
   const struct tessera_note_field* fields; /* offsets are those of the host's state struct */
   void (*run)(const void* state, uint32_t offset);
 };
-#define TESSERA_NOTE(Name, note_flags, ...)                                                       \
-  static const struct tessera_note_head Name##_head = {TESSERA_NOTE_VERSION, note_flags,          \
-                                                       sizeof(Name##_State), TESSERA_COUNT(__VA_ARGS__), #Name}; \
+#define TESSERA_NOTE(Name, note_flags, ...)                                                                    \
+  static const struct tessera_note_head Name##_head = {TESSERA_NOTE_VERSION, note_flags, sizeof(Name##_State), \
+                                                       TESSERA_COUNT(__VA_ARGS__), #Name};                     \
   static const struct tessera_note_field Name##_fields[] = {TESSERA_EACH(TESSERA_DESCRIBE, Name##_State, __VA_ARGS__)};
-#define TESSERA_REGISTER(Name)                                                                               \
-  static void Name##_host(const void* state, uint32_t offset) { Name((const Name##_State*)state, offset); }  \
-  static const struct tessera_host_codelet Name##_entry = {&Name##_head, Name##_fields, Name##_host};        \
-  static const struct tessera_host_codelet* const Name##_pointer                                             \
-      __attribute__((section("tessera_codelets"), used)) = &Name##_entry;
+#define TESSERA_REGISTER(Name)                                                                                        \
+  static void Name##_host(const void* state, uint32_t offset) { Name((const Name##_State*)state, offset); }           \
+  static const struct tessera_host_codelet Name##_entry = {&Name##_head, Name##_fields, Name##_host};                 \
+  static const struct tessera_host_codelet* const Name##_pointer __attribute__((section("tessera_codelets"), used)) = \
+      &Name##_entry;
 #endif
 
-#define TESSERA_DECLARE(Name, note_flags, ...)                                                      \
-  typedef struct Name##_State Name##_State;                                                         \
-  struct Name##_State {                                                                             \
-    TESSERA_EACH(TESSERA_MEMBER, , __VA_ARGS__)                                                     \
-  };                                                                                                \
-  _Static_assert(sizeof(#Name) <= 48, "codelet name " #Name " is longer than 47 characters");       \
-  TESSERA_EACH(TESSERA_CHECK, , __VA_ARGS__)                                                        \
-  TESSERA_NOTE(Name, note_flags, __VA_ARGS__)                                                       \
-  void Name(const Name##_State* state, uint32_t offset);                                            \
+#define TESSERA_DECLARE(Name, note_flags, ...)                                                \
+  typedef struct Name##_State Name##_State;                                                   \
+  struct Name##_State {                                                                       \
+    TESSERA_EACH(TESSERA_MEMBER, , __VA_ARGS__)                                               \
+  };                                                                                          \
+  _Static_assert(sizeof(#Name) <= 48, "codelet name " #Name " is longer than 47 characters"); \
+  TESSERA_EACH(TESSERA_CHECK, , __VA_ARGS__)                                                  \
+  TESSERA_NOTE(Name, note_flags, __VA_ARGS__)                                                 \
+  void Name(const Name##_State* state, uint32_t offset);                                      \
   TESSERA_REGISTER(Name)
 
-#define VERTEX(Name, ...)                 \
-  TESSERA_DECLARE(Name, 0, __VA_ARGS__)   \
+#define VERTEX(Name, ...)               \
+  TESSERA_DECLARE(Name, 0, __VA_ARGS__) \
   void Name(const Name##_State* state __attribute__((unused)), uint32_t offset __attribute__((unused)))
 
 #ifdef __riscv
-#define TESSERA_CALL_MULTI(Name)                                    \
-  uint32_t worker; /* index 0..5 stands in tp from x.run on */      \
-  __asm__("mv %0, tp" : "=r"(worker));                              \
+#define TESSERA_CALL_MULTI(Name)                               \
+  uint32_t worker; /* index 0..5 stands in tp from x.run on */ \
+  __asm__("mv %0, tp" : "=r"(worker));                         \
   Name##_body(state, offset, worker);
 #else
 #define TESSERA_CALL_MULTI(Name) \
   for (uint32_t worker = 0; worker < 6; ++worker) Name##_body(state, offset, worker);
 #endif
-#define VERTEX_MULTI(Name, ...)                                                                            \
-  TESSERA_DECLARE(Name, TESSERA_NOTE_MULTI, __VA_ARGS__)                                                   \
-  static inline void Name##_body(const Name##_State* state, uint32_t offset, uint32_t worker);             \
-  void Name(const Name##_State* state, uint32_t offset) { TESSERA_CALL_MULTI(Name) }                       \
-  static inline void Name##_body(const Name##_State* state __attribute__((unused)),                        \
+#define VERTEX_MULTI(Name, ...)                                                                \
+  TESSERA_DECLARE(Name, TESSERA_NOTE_MULTI, __VA_ARGS__)                                       \
+  static inline void Name##_body(const Name##_State* state, uint32_t offset, uint32_t worker); \
+  void Name(const Name##_State* state, uint32_t offset) { TESSERA_CALL_MULTI(Name) }           \
+  static inline void Name##_body(const Name##_State* state __attribute__((unused)),            \
                                  uint32_t offset __attribute__((unused)), uint32_t worker __attribute__((unused)))
 
 /* Arithmetic whose host and tile bits would differ otherwise. */

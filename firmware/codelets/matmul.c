@@ -1,0 +1,93 @@
+/* Matrix products of f32 pieces: c[m][n] = start + sum over k of a[m][k] b[k][n].
+ *
+ * Every element is one chain of fused multiply-adds in ascending k from its start value (zero, the old c, or a bias),
+ * so blocking changes no bit, and a product cut along k into pieces that are accumulated in order equals the whole.
+ * Rows of a, b, c are lda, ldb, ldc elements apart; within a row elements are adjacent. MatMulNT takes b as [n][k].
+ * Four by four elements are kept in registers: 27 instructions for 16 multiply-adds. */
+#include "tessera/vertex.h"
+
+enum { START_ZERO, START_OLD, START_BIAS };
+
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
+struct product {
+  const f32 *a, *b, *bias;
+  f32* c;
+  uint32_t m, n, k, lda, ldb, ldc;
+};
+
+/* ROWS x COLUMNS elements of c. b_k, b_n: elements of b from one k and one n to the next. */
+#define BLOCK(NAME, ROWS, COLUMNS)                                                                                     \
+  ALWAYS_INLINE void NAME(const f32* a, const f32* b, f32* c, const f32* bias, uint32_t k, uint32_t lda, uint32_t ldb, \
+                          uint32_t ldc, int start, int transposed) {                                                   \
+    f32 sum[ROWS][COLUMNS];                                                                                            \
+    _Pragma("GCC unroll 4") for (int i = 0; i < ROWS; ++i) {                                                           \
+      _Pragma("GCC unroll 4") for (int j = 0; j < COLUMNS; ++j) {                                                      \
+        sum[i][j] = start == START_OLD ? c[i * ldc + j] : start == START_BIAS ? bias[j] : 0.0f;                        \
+      }                                                                                                                \
+    }                                                                                                                  \
+    const f32* ap[ROWS];                                                                                               \
+    const f32* bp[COLUMNS];                                                                                            \
+    _Pragma("GCC unroll 4") for (int i = 0; i < ROWS; ++i) ap[i] = a + i * lda;                                        \
+    _Pragma("GCC unroll 4") for (int j = 0; j < COLUMNS; ++j) bp[j] = b + (transposed ? j * ldb : (uint32_t)j);        \
+    for (; k; --k) {                                                                                                   \
+      f32 av[ROWS], bv[COLUMNS];                                                                                       \
+      _Pragma("GCC unroll 4") for (int i = 0; i < ROWS; ++i) av[i] = *ap[i]++;                                         \
+      if (transposed) {                                                                                                \
+        _Pragma("GCC unroll 4") for (int j = 0; j < COLUMNS; ++j) bv[j] = *bp[j]++;                                    \
+      } else {                                                                                                         \
+        _Pragma("GCC unroll 4") for (int j = 0; j < COLUMNS; ++j) bv[j] = bp[0][j];                                    \
+        bp[0] += ldb;                                                                                                  \
+      }                                                                                                                \
+      _Pragma("GCC unroll 4") for (int i = 0; i < ROWS; ++i) {                                                         \
+        _Pragma("GCC unroll 4") for (int j = 0; j < COLUMNS; ++j) sum[i][j] = tessera_fma(av[i], bv[j], sum[i][j]);    \
+      }                                                                                                                \
+    }                                                                                                                  \
+    _Pragma("GCC unroll 4") for (int i = 0; i < ROWS; ++i) {                                                           \
+      _Pragma("GCC unroll 4") for (int j = 0; j < COLUMNS; ++j) c[i * ldc + j] = tessera_f32(sum[i][j]);               \
+    }                                                                                                                  \
+  }
+BLOCK(block_4x4, 4, 4)
+BLOCK(block_1x4, 1, 4)
+BLOCK(block_4x1, 4, 1)
+BLOCK(block_1x1, 1, 1)
+
+ALWAYS_INLINE void product(const struct product p, int start, int transposed) {
+  const f32* a = p.a;
+  f32* c_row = p.c;
+  uint32_t m = p.m;
+  const uint32_t b_step = transposed ? p.ldb : 1;
+  while (m) {
+    const uint32_t rows = m >= 4 ? 4 : 1;
+    const f32 *b = p.b, *bias = p.bias;
+    f32* c = c_row;
+    uint32_t n = p.n;
+    if (rows == 4) {
+      for (; n >= 4; n -= 4, b += 4 * b_step, c += 4, bias += 4)
+        block_4x4(a, b, c, bias, p.k, p.lda, p.ldb, p.ldc, start, transposed);
+      for (; n; --n, b += b_step, ++c, ++bias) block_4x1(a, b, c, bias, p.k, p.lda, p.ldb, p.ldc, start, transposed);
+    } else {
+      for (; n >= 4; n -= 4, b += 4 * b_step, c += 4, bias += 4)
+        block_1x4(a, b, c, bias, p.k, p.lda, p.ldb, p.ldc, start, transposed);
+      for (; n; --n, b += b_step, ++c, ++bias) block_1x1(a, b, c, bias, p.k, p.lda, p.ldb, p.ldc, start, transposed);
+    }
+    a += rows * p.lda, c_row += rows * p.ldc, m -= rows;
+  }
+}
+
+#define SIZES VALUE(u32, m), VALUE(u32, n), VALUE(u32, k), VALUE(u32, lda), VALUE(u32, ldb), VALUE(u32, ldc)
+#define PRODUCT(BIAS, START, TRANSPOSED)                                                                             \
+  product((struct product){state->a, state->b, BIAS, state->c, state->m, state->n, state->k, state->lda, state->ldb, \
+                           state->ldc},                                                                              \
+          START, TRANSPOSED)
+
+VERTEX(MatMul_f32, IN(f32, a), IN(f32, b), OUT(f32, c), SIZES) { PRODUCT(state->c, START_ZERO, 0); }
+VERTEX(MatMulAccumulate_f32, IN(f32, a), IN(f32, b), INOUT(f32, c), SIZES) { PRODUCT(state->c, START_OLD, 0); }
+VERTEX(MatMulBias_f32, IN(f32, a), IN(f32, b), IN(f32, bias), OUT(f32, c), SIZES) {
+  PRODUCT(state->bias, START_BIAS, 0);
+}
+VERTEX(MatMulNT_f32, IN(f32, a), IN(f32, b), OUT(f32, c), SIZES) { PRODUCT(state->c, START_ZERO, 1); }
+VERTEX(MatMulNTAccumulate_f32, IN(f32, a), IN(f32, b), INOUT(f32, c), SIZES) { PRODUCT(state->c, START_OLD, 1); }
+VERTEX(MatMulNTBias_f32, IN(f32, a), IN(f32, b), IN(f32, bias), OUT(f32, c), SIZES) {
+  PRODUCT(state->bias, START_BIAS, 1);
+}
