@@ -1,14 +1,18 @@
-/* tessera_dispatch: runs a worker's records of a run list (tessera/start.h has the formats).
+/* tessera_dispatch: runs a worker's records of a run list: six record pointers, one a worker, 0 for nothing to do.
  *
- * Entered by x.run of all six workers with a0 = run list (six record pointers), a1 = offset for the vertices, tp = worker
- * index. A worker owes its registers to nobody, so s registers hold state over the calls and nothing is saved.
+ * A record is {u32 fn; u32 state; u16 count; u16 stride}: fn(state, offset), state += stride, count (1..65535) times. With
+ * bit 15 of stride set, stride & 0x7fff words of increments follow: between two calls they are added to the first words
+ * of the state, and after the last call the words are put back, so that the list can run again. fn 0 ends the list.
+ *
+ * Entered by x.run of all six workers with a0 = run list, a1 = offset for the vertices, tp = worker index. A worker owes its registers to nobody, so s registers hold state over the calls and nothing is saved.
  *
  * Slots beside the vertices themselves (their return included in them):
  *   entry 7, end of list 3 (a worker with pointer 0: entry 6 and exit 1);
  *   array record 7, and 6 a vertex (the seventh slot of the record is the fetch of the next function);
  *   moving record 18, and 6 a vertex, 4 a word between two calls, 5 a word to put the words back; beyond 16 words loops
  *   are used: 4 + 7 a word, and 8 a word to put back. */
-#include "tessera/start.h"
+#include "tessera/machine.h"
+#include "tessera/xtile.h"
 
 #define p s0
 #define offset s1
@@ -32,13 +36,13 @@ tessera_dispatch:
   mv    offset, a1
   beqz  p, done
 next:
-  lw    fn, TESSERA_RECORD_FN(p)
+  lw    fn, TESSERA_DISPATCH_RECORD_FN(p)
   beqz  fn, done
 record:
-  lw    state, TESSERA_RECORD_STATE(p)
-  lhu   count, TESSERA_RECORD_COUNT(p)
-  lh    stride, TESSERA_RECORD_STRIDE(p)
-  addi  p, p, TESSERA_RECORD_BYTES
+  lw    state, TESSERA_DISPATCH_RECORD_STATE(p)
+  lhu   count, TESSERA_DISPATCH_RECORD_COUNT(p)
+  lh    stride, TESSERA_DISPATCH_RECORD_STRIDE(p)
+  addi  p, p, TESSERA_DISPATCH_RECORD_BYTES
   bltz  stride, moving
 array:
   mv    a0, state
@@ -47,10 +51,10 @@ array:
   add   state, state, stride
   addi  count, count, -1
   bnez  count, array
-  lw    fn, TESSERA_RECORD_FN(p)
+  lw    fn, TESSERA_DISPATCH_RECORD_FN(p)
   bnez  fn, record
 done:
-  .insn r 0x0b, 1, 0, x0, x0, x0 /* x.exit 0 */
+  x_exit x0
 
 moving:
   slli  stride, stride, 17 /* low 15 bits: words */
