@@ -1,0 +1,133 @@
+// The driver of the machine's cards: finds them on PCI Express, loads programs, starts them, serves host syncs, lends
+// host buffers, reads exceptions and memory. Knows the machine only through a Transport; no simulator behind it is
+// visible.
+//
+// All calls block in simulated time and may throw tessera::Error: device_exception for what the hardware refuses or
+// when a device no longer answers (all ones), usage for a call that makes no sense, does_not_fit for host memory. A
+// trap or fault of the running program is no C++ exception here: wait() returns it as an event.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "host/driver/transport.h"
+#include "hw/types.h"
+
+namespace tessera::driver {
+
+/// An IPU as enumeration found it.
+struct IpuInfo {
+  PciAddress function;
+  unsigned card = 0;  ///< number of its card, in order of root ports
+  unsigned tiles = 0;
+  std::uint32_t sram_bytes = 0;   ///< per tile
+  std::uint64_t registers = 0;    ///< bus address of BAR0, chip registers
+  std::uint64_t tile_memory = 0;  ///< bus address of BAR2, tile t at t x sram_bytes
+};
+
+/// Words for one tile, or for every tile whose class is in the mask.
+struct LoadRecord {
+  static constexpr unsigned kAllTiles = 0xfff;
+  unsigned tile = kAllTiles;
+  std::uint16_t class_mask = 0xffff;  ///< bit c: tiles of class c; used with kAllTiles only
+  Address address = 0;                ///< byte address in the tile, a multiple of 4
+  std::vector<std::uint32_t> words;
+};
+
+/// First exception of an IPU by (cycle, tile, context), or a fault that the chip found.
+struct ExceptionInfo {
+  enum class Kind : std::uint8_t { trap, zones_differ, no_progress, host_access };
+  Kind kind = Kind::trap;
+  unsigned ipu = 0, tile = 0, context = 0;
+  std::uint32_t cause = 0;  ///< of a trap
+  Address pc = 0;
+  std::uint32_t value = 0;  ///< mtval
+  Cycle cycle = 0;
+  /// Chip faults: where the tiles stand, one line for each group of tiles that stand alike. Traps: what the cause
+  /// means.
+  std::string detail;
+};
+
+/// What ended a wait.
+struct Event {
+  enum class Kind : std::uint8_t {
+    host_sync,  ///< a step waits to be served: code; answer with acknowledge()
+    exception,  ///< the IPU has stopped: exception
+    stopped,    ///< no tile can go on and none waits
+    timeout,    ///< the limit passed
+  };
+  Kind kind = Kind::timeout;
+  unsigned ipu = 0;
+  std::uint32_t code = 0;  ///< step code of the root tile, 24 bits
+  bool vote = true;        ///< AND of the tiles' votes
+  ExceptionInfo exception;
+};
+
+struct Counters {
+  Cycle cycles = 0;  ///< cycle counter of the chip
+  std::uint64_t instructions = 0;
+  std::uint32_t host_syncs = 0;
+  std::uint32_t refused_accesses = 0;
+  std::uint64_t words_sent = 0, words_received = 0, words_unheard = 0;  ///< exchange
+  std::uint64_t packets = 0;
+};
+
+class Driver {
+ public:
+  /// Enumerates the hierarchy: assigns bus numbers, bridge windows and BARs, turns on memory space, bus mastering and
+  /// MSI-X. Throws Error(device_exception) if there is no IPU or one does not answer.
+  explicit Driver(Transport& transport);
+  ~Driver();
+  Driver(const Driver&) = delete;
+  Driver& operator=(const Driver&) = delete;
+
+  [[nodiscard]] unsigned ipus() const;
+  [[nodiscard]] const IpuInfo& info(unsigned ipu) const;
+
+  /// Stops the IPU and resets its tiles: contexts idle, SRAM zero, no buffers, all tiles active, class 0.
+  void reset(unsigned ipu);
+  /// Tiles that take part, and their classes (0..15) for the loader; before start().
+  void set_active(unsigned ipu, const std::vector<bool>& active);
+  void set_classes(unsigned ipu, const std::vector<std::uint8_t>& classes);
+  /// Membership in sync groups, before start().
+  void set_groups(unsigned ipu, bool group1, bool group2);
+
+  /// Loads the records with the chip's loader, which reads them from host memory; returns when they are in the tiles.
+  void load(unsigned ipu, const std::vector<LoadRecord>& records);
+
+  /// Lends the IPU a buffer of host memory under `index` (0..255) of its address table. `read`, `write`: what tiles may
+  /// do. The memory is zero, belongs to the driver and stays in place until reset() or the end of the driver.
+  std::uint8_t* attach_buffer(unsigned ipu, unsigned index, std::size_t bytes, bool read, bool write);
+  [[nodiscard]] std::uint8_t* buffer(unsigned ipu, unsigned index);
+  [[nodiscard]] std::size_t buffer_bytes(unsigned ipu, unsigned index) const;
+
+  /// Starts the supervisors of all active tiles at `pc`.
+  void start(unsigned ipu, Address pc);
+  /// Lets the machine run until something is to be served on any IPU, or `limit_ns` of simulated time have passed.
+  /// Throws what the transport throws when the machine can make no progress.
+  Event wait(std::uint64_t limit_ns = ~std::uint64_t{0});
+  /// Releases the host sync that waits on `ipu` after `service_ns` of simulated host time.
+  void acknowledge(unsigned ipu, bool vote = true, std::uint64_t service_ns = 0);
+
+  /// Memory of one tile through BAR2; only while the IPU is not running or waits in a host sync, else
+  /// Error(device_exception). Whole words.
+  void write_tile(unsigned ipu, unsigned tile, Address address, const std::uint32_t* words, std::size_t count);
+  void read_tile(unsigned ipu, unsigned tile, Address address, std::uint32_t* words, std::size_t count);
+
+  [[nodiscard]] std::optional<ExceptionInfo> exception(unsigned ipu);
+  [[nodiscard]] Counters counters(unsigned ipu);
+  [[nodiscard]] std::uint32_t read_register(unsigned ipu, std::uint32_t offset);
+  void write_register(unsigned ipu, std::uint32_t offset, std::uint32_t value);
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// "illegal instruction", "exchange underrun", ...: what a trap cause means.
+[[nodiscard]] std::string cause_name(std::uint32_t cause);
+
+}  // namespace tessera::driver
