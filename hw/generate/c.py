@@ -10,7 +10,7 @@ def machine(model):
     out.append("\n/* trap causes */")
     out += [f"#define TESSERA_TRAP_{t['name'].upper()} {t['cause']}" for t in model.traps]
     out.append("\n/* fixed constants */")
-    out += [f"#define TESSERA_{c['name'].upper()} 0x{c['value']:X}" for c in model.constants]
+    out += [f"#define TESSERA_{c['name'].upper()} {c['value'] if c['value'] <= 4096 else hex(c['value'])}" for c in model.constants]
     out.append("\n/* fields of 64-bit words */")
     for p in model.packed:
         for f in p["fields"]:

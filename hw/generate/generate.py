@@ -1,7 +1,7 @@
 """Writes every generated file: generate.py OUTPUT_FOLDER [--docs FOLDER].
 
-OUTPUT_FOLDER gets hw/generated/*.h, rtl/tessera_pkg.sv and firmware/tessera/*.h; with --docs FOLDER the manual pages
-are written there and nothing else. A file is touched only if its content changes.
+OUTPUT_FOLDER gets hw/generated/*.h, rtl/tessera_pkg.sv, firmware/tessera/*.h and, in hw/checks, what the agreement test
+evaluates; with --docs FOLDER the manual pages are written there and nothing else. A file is touched only if its content changes.
 """
 
 import sys
@@ -11,6 +11,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import c  # noqa: E402
+import checks  # noqa: E402
 import cpp  # noqa: E402
 import docs  # noqa: E402
 import sv  # noqa: E402
@@ -40,6 +41,9 @@ def main(arguments):
     write(out / "rtl/tessera_pkg.sv", sv.package(model))
     write(out / "firmware/tessera/machine.h", c.machine(model))
     write(out / "firmware/tessera/xtile.h", c.xtile(model))
+    write(out / "hw/checks/constants.inc", checks.constants_inc(model))
+    write(out / "hw/checks/constants.c", checks.constants_c(model))
+    write(out / "hw/checks/tessera_pkg_probe.sv", checks.constants_probe(model))
     return 0
 
 
