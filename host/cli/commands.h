@@ -8,4 +8,6 @@ namespace tessera::cli {
 /// Adds every command of this build.
 void add_all_commands(CLI::App& app, Context& context);
 
+void add_onnx_test(CLI::App& app, Context& context);
+
 }  // namespace tessera::cli

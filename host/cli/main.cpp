@@ -8,7 +8,9 @@
 
 namespace tessera::cli {
 
-void add_all_commands(CLI::App&, Context&) {}
+void add_all_commands(CLI::App& app, Context& context) {
+  add_onnx_test(app, context);
+}
 
 }  // namespace tessera::cli
 

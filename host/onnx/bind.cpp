@@ -1,0 +1,218 @@
+// Gives every input of a model its extents, and compiles in the inputs whose values decide shapes.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+
+#include "host/onnx/import_steps.h"
+#include "hw/error.h"
+
+namespace tessera::model {
+
+namespace {
+
+using Info = ::onnx::ValueInfoProto;
+
+struct ShapeOperand {
+  const char* op;
+  int first, last;
+};
+constexpr ShapeOperand kShapeOperands[] = {{"Reshape", 1, 1},         {"Slice", 1, 4},  {"Squeeze", 1, 1},
+                                           {"Unsqueeze", 1, 1},       {"Expand", 1, 1}, {"Split", 1, 1},
+                                           {"ConstantOfShape", 0, 0}, {"Range", 0, 2}};
+
+class Binder {
+ public:
+  Binder(::onnx::ModelProto& proto, const std::string& file, const ImportOptions& options)
+      : proto_(proto), graph_(*proto.mutable_graph()), file_(file), options_(options) {}
+
+  Bound run() {
+    for (const auto& tensor : graph_.initializer()) constants_.insert(tensor.name());
+    check_names();
+    find_shape_inputs();
+    learn_symbols();
+    Bound bound;
+    for (Info& info : *graph_.mutable_input()) {
+      if (constants_.count(info.name()) != 0) continue;
+      const std::string name = info.name();
+      const bool compiled_in = shape_inputs_.count(name) != 0;
+      if (!compiled_in && !info.type().has_tensor_type()) fail(name, "is no tensor", "");
+      const auto given = options_.inputs.find(name);
+      if (given != options_.inputs.end()) check_type(info, given->second);
+      resolve(info, compiled_in ? nullptr : &bound);
+      if (compiled_in) bound.specialised.push_back(name);
+      if (!compiled_in) ++kept_;
+    }
+    compile_in(bound);
+    return bound;
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& input, const std::string& what, const std::string& advice) const {
+    throw Error(Category::usage, fmt::format("input '{}' {}", input, what), file_, advice);
+  }
+
+  /// Names the caller gives must be inputs of the model.
+  void check_names() const {
+    std::set<std::string> names;
+    for (const Info& info : graph_.input())
+      if (constants_.count(info.name()) == 0) names.insert(info.name());
+    const auto known = [&](const std::string& name) {
+      if (names.count(name) == 0)
+        throw Error(Category::usage, fmt::format("the model has no input '{}'", name), file_,
+                    fmt::format("its inputs are: {}", fmt::join(names, ", ")));
+    };
+    for (const auto& entry : options_.shapes) known(entry.first);
+    for (const auto& entry : options_.inputs) known(entry.first);
+  }
+
+  /// Walks from every operand that decides a shape back to the graph inputs it is computed from.
+  void find_shape_inputs() {
+    std::map<std::string, int> producer;
+    std::set<std::string> inputs;
+    for (const Info& info : graph_.input()) inputs.insert(info.name());
+    for (int i = 0; i < graph_.node_size(); ++i)
+      for (const std::string& output : graph_.node(i).output()) producer[output] = i;
+    for (int i = 0; i < graph_.node_size(); ++i) {
+      std::set<std::string> sources, seen;
+      const auto& node = graph_.node(i);
+      const std::function<void(const std::string&)> walk = [&](const std::string& value) {
+        if (value.empty() || !seen.insert(value).second || constants_.count(value) != 0) return;
+        if (inputs.count(value) != 0) sources.insert(value);
+        const auto from = producer.find(value);
+        if (from == producer.end()) return;
+        const auto& op = graph_.node(from->second).op_type();
+        if (op == "Shape" || op == "Size") return;  // needs the shape only, and that is known
+        for (const std::string& input : graph_.node(from->second).input()) walk(input);
+      };
+      for (int k = 0; k < node.input_size(); ++k)
+        if (is_shape_operand(node.op_type(), k)) walk(node.input(k));
+      for (const std::string& source : sources) {
+        if (options_.inputs.count(source) == 0)
+          throw Error(Category::unsupported,
+                      fmt::format("a shape depends on data of the run: {} takes it from input '{}'",
+                                  describe_node(proto_, i), source),
+                      file_, fmt::format("give its value at compile time: --input {}=FILE.pb", source));
+        shape_inputs_.insert(source);
+      }
+    }
+  }
+
+  /// Extents that a given shape says for a symbol hold for all inputs with that symbol.
+  void learn_symbols() {
+    for (const Info& info : graph_.input()) {
+      const auto shape = options_.shapes.find(info.name());
+      const auto value = options_.inputs.find(info.name());
+      const Shape* known = value != options_.inputs.end()   ? &value->second.shape
+                           : shape != options_.shapes.end() ? &shape->second
+                                                            : nullptr;
+      const auto& dims = info.type().tensor_type().shape().dim();
+      if (known == nullptr || static_cast<int>(known->size()) != dims.size()) continue;
+      for (int axis = 0; axis < dims.size(); ++axis)
+        if (!dims[axis].has_dim_value() && !dims[axis].dim_param().empty())
+          symbols_.emplace(dims[axis].dim_param(), (*known)[static_cast<std::size_t>(axis)]);
+    }
+  }
+
+  void check_type(const Info& info, const Tensor& given) const {
+    const auto type = from_proto_type(info.type().tensor_type().elem_type());
+    if (type != given.type)
+      fail(info.name(),
+           fmt::format("takes {}, not {}", proto_type_name(info.type().tensor_type().elem_type()), name_of(given.type)),
+           "convert the file");
+  }
+
+  /// Writes extents into an input's declaration, from --shape, from the given value, or the default of axis 0.
+  void resolve(Info& info, Bound* bound) {
+    auto& type = *info.mutable_type()->mutable_tensor_type();
+    const Shape* known = nullptr;
+    if (const auto found = options_.shapes.find(info.name()); found != options_.shapes.end()) known = &found->second;
+    if (const auto found = options_.inputs.find(info.name()); found != options_.inputs.end()) {
+      if (known != nullptr && *known != found->second.shape)
+        fail(info.name(),
+             fmt::format("is given with shape {}, but --shape says {}", to_string(found->second.shape),
+                         to_string(*known)),
+             "leave --shape out");
+      known = &found->second.shape;
+    }
+    if (!type.has_shape()) {
+      if (known == nullptr) fail(info.name(), "has no shape in the file", "--shape " + info.name() + "=EXTENTS");
+      for (const std::int64_t extent : *known) type.mutable_shape()->add_dim()->set_dim_value(extent);
+    }
+    auto& dims = *type.mutable_shape()->mutable_dim();
+    if (known != nullptr && static_cast<int>(known->size()) != dims.size())
+      fail(info.name(), fmt::format("has {} axes, not {}", dims.size(), known->size()), "check the shape given for it");
+    for (int axis = 0; axis < dims.size(); ++axis) {
+      auto& dim = dims[axis];
+      if (!dim.has_dim_value() && bound != nullptr)
+        bound->symbolic.push_back({kept_, static_cast<std::uint32_t>(axis), dim.dim_param()});
+      resolve_axis(info.name(), dim, axis, known);
+    }
+  }
+
+  void resolve_axis(const std::string& name, ::onnx::TensorShapeProto::Dimension& dim, int axis, const Shape* known) {
+    const std::string symbol = dim.dim_param();
+    if (dim.has_dim_value()) {
+      if (dim.dim_value() < 0) fail(name, fmt::format("has extent {} on axis {}", dim.dim_value(), axis), "");
+      if (known != nullptr && (*known)[static_cast<std::size_t>(axis)] != dim.dim_value())
+        fail(name,
+             fmt::format("has extent {} on axis {}, not {}", dim.dim_value(), axis,
+                         (*known)[static_cast<std::size_t>(axis)]),
+             "check the shape given for it");
+      return;
+    }
+    std::int64_t extent = axis == 0 ? options_.default_batch : 0;
+    if (known != nullptr)
+      extent = (*known)[static_cast<std::size_t>(axis)];
+    else if (!symbol.empty() && symbols_.count(symbol) != 0)
+      extent = symbols_.at(symbol);
+    else if (extent == 0)
+      fail(name, fmt::format("leaves the extent of axis {} open{}", axis, symbol.empty() ? "" : " ('" + symbol + "')"),
+           "give it: --shape " + name + "=EXTENTS, or an input file");
+    if (!symbol.empty() && !symbols_.emplace(symbol, extent).second && symbols_.at(symbol) != extent)
+      fail(name, fmt::format("gives '{}' extent {}, another input {}", symbol, extent, symbols_.at(symbol)),
+           "the inputs must agree");
+    dim.set_dim_value(extent);
+  }
+
+  /// Inputs whose value decides a shape become initializers.
+  void compile_in(const Bound& bound) {
+    for (const std::string& name : bound.specialised) {
+      Tensor value = options_.inputs.at(name);
+      value.name = name;
+      *graph_.add_initializer() = to_proto(value);
+    }
+    auto& inputs = *graph_.mutable_input();
+    inputs.erase(std::remove_if(inputs.begin(), inputs.end(),
+                                [&](const Info& info) {
+                                  return constants_.count(info.name()) != 0 || shape_inputs_.count(info.name()) != 0;
+                                }),
+                 inputs.end());
+    // Initializers that are no inputs exist from version 4 on.
+    proto_.set_ir_version(std::max<std::int64_t>(proto_.ir_version(), 4));
+  }
+
+  ::onnx::ModelProto& proto_;
+  ::onnx::GraphProto& graph_;
+  const std::string& file_;
+  const ImportOptions& options_;
+  std::set<std::string> constants_, shape_inputs_;
+  std::map<std::string, std::int64_t> symbols_;
+  std::uint32_t kept_ = 0;
+};
+
+}  // namespace
+
+bool is_shape_operand(const std::string& op, int index) {
+  return std::any_of(std::begin(kShapeOperands), std::end(kShapeOperands), [&](const ShapeOperand& operand) {
+    return op == operand.op && index >= operand.first && index <= operand.last;
+  });
+}
+
+Bound bind_inputs(::onnx::ModelProto& proto, const std::string& file, const ImportOptions& options) {
+  return Binder(proto, file, options).run();
+}
+
+}  // namespace tessera::model

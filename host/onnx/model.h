@@ -1,0 +1,159 @@
+// The operator graph of a model: typed values and nodes in topological order, every shape known, opset 17 semantics.
+// What import makes, golden evaluates and nn lowers. Holds no protobuf type and knows no device.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "host/onnx/tensor.h"
+
+namespace tessera::model {
+
+enum class Op : std::uint8_t {
+  // Run on the machine.
+  Abs,
+  Add,
+  Cast,
+  Concat,
+  Div,
+  Exp,
+  Expand,
+  Flatten,
+  Gemm,
+  Identity,
+  Log,
+  LogSoftmax,
+  MatMul,
+  Max,
+  Min,
+  Mul,
+  Neg,
+  Relu,
+  Reshape,
+  Sigmoid,
+  Slice,
+  Softmax,
+  Split,
+  Sqrt,
+  Squeeze,
+  Sub,
+  Tanh,
+  Transpose,
+  Unsqueeze,
+  // Only ever folded: what exporters write to compute shapes.
+  Constant,
+  ConstantOfShape,
+  Gather,
+  Range,
+  Shape,
+  Size,
+};
+
+/// "MatMul", ...
+[[nodiscard]] std::string_view name_of(Op op);
+[[nodiscard]] std::optional<Op> find_op(std::string_view name);
+/// False for operators that import must have folded.
+[[nodiscard]] bool runs_on_machine(Op op);
+
+/// Index into Model::values.
+using ValueId = std::uint32_t;
+/// An optional input that is not given.
+inline constexpr ValueId kAbsent = ~ValueId{0};
+
+struct NoAttributes {};
+struct GemmAttributes {
+  float alpha = 1.0F, beta = 1.0F;
+  bool transpose_a = false, transpose_b = false;
+};
+/// Softmax, LogSoftmax, Concat, Flatten, Gather: axis, normalised to 0 .. rank (Flatten: 0 .. rank inclusive).
+struct AxisAttributes {
+  std::int64_t axis = 0;
+};
+/// Squeeze, Unsqueeze: sorted, normalised. Squeeze without axes drops every axis of extent 1.
+struct AxesAttributes {
+  std::optional<std::vector<std::int64_t>> axes;
+};
+struct TransposeAttributes {
+  std::vector<std::int64_t> permutation;  ///< axis k of the result is axis permutation[k]
+};
+/// Reshape: 0 copies the extent (unless allow_zero), -1 takes the rest. Expand: shape to broadcast with.
+struct ShapeAttributes {
+  std::vector<std::int64_t> shape;
+  bool allow_zero = false;
+};
+/// As in the model: starts and ends may be negative or far out of range; axes normalised, steps given.
+struct SliceAttributes {
+  std::vector<std::int64_t> starts, ends, axes, steps;
+};
+struct SplitAttributes {
+  std::int64_t axis = 0;
+  std::vector<std::int64_t> sizes;
+};
+struct CastAttributes {
+  Type to = Type::f32;
+};
+struct ShapeOfAttributes {
+  std::int64_t start = 0, end = 0;  ///< Shape: slice of the extents, normalised
+};
+using Attributes = std::variant<NoAttributes, GemmAttributes, AxisAttributes, AxesAttributes, TransposeAttributes,
+                                ShapeAttributes, SliceAttributes, SplitAttributes, CastAttributes, ShapeOfAttributes>;
+
+struct Value {
+  std::string name;
+  Type type = Type::f32;      ///< as the machine holds it
+  Type declared = Type::f32;  ///< as the model declares it: i64 or f64 where narrowed
+  Shape shape;
+  std::optional<Tensor> constant;
+};
+
+struct Node {
+  Op op = Op::Identity;
+  std::string name;  ///< of the model; operator and position if it has none there
+  std::vector<ValueId> inputs, outputs;
+  Attributes attributes;
+  std::uint32_t position = 0;  ///< in the file's node list, after conversion
+};
+
+/// A dimension of an input that the file leaves open.
+struct SymbolicAxis {
+  std::uint32_t input = 0;  ///< index into Model::inputs
+  std::uint32_t axis = 0;
+  std::string symbol;  ///< may be empty
+};
+
+struct Model {
+  std::string name;
+  std::string file;         ///< for messages
+  std::int64_t opset = 17;  ///< of the file, before conversion
+  std::vector<Value> values;
+  std::vector<Node> nodes;      ///< in topological order
+  std::vector<ValueId> inputs;  ///< without those whose value is compiled in
+  std::vector<ValueId> outputs;
+  std::vector<ValueId> specialised;  ///< graph inputs whose given value became a constant, since shapes depend on it
+  std::vector<SymbolicAxis> symbolic;
+  std::vector<std::string> warnings;
+
+  [[nodiscard]] const Value& value(ValueId id) const { return values.at(id); }
+};
+
+/// Types and shapes of a node's outputs from those of its inputs and its attributes. Error (usage) naming the node if
+/// they do not fit.
+[[nodiscard]] std::vector<std::pair<Type, Shape>> infer(const Model& model, const Node& node);
+
+/// The same model with other extents on axis 0 of every input whose axis 0 is symbolic; shapes inferred anew.
+[[nodiscard]] Model with_batch(const Model& model, std::int64_t extent);
+
+/// begin, step and count on each axis of the input.
+struct SliceRange {
+  std::int64_t begin = 0, step = 1, count = 0;
+};
+[[nodiscard]] std::vector<SliceRange> resolve(const SliceAttributes& slice, const Shape& input);
+
+/// Text of the whole model, values by name and constants by contents: equal text, equal model.
+[[nodiscard]] std::string to_text(const Model& model);
+
+}  // namespace tessera::model
