@@ -1,0 +1,40 @@
+// State of one context of a TLM tile: what the instructions see, and where the barrel stands with it. No behaviour.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "hw/types.h"
+#include "tlm/tile/tile_model.h"
+
+namespace tessera {
+
+/// One of the seven contexts. Register 32 is where writes to x0 go, so that handlers need no test.
+struct TileContext {
+  std::array<std::uint32_t, 33> x{};
+  std::array<std::uint32_t, 32> f{};
+  ContextId id = 0;
+  ContextState::Run run = ContextState::Run::idle;
+  Address pc = 0;
+  /// Worker: issue cycle of its next instruction. Supervisor: earliest cycle of it; the slot must be vacant too.
+  Cycle next = 0;
+  /// Worker that is not running: its slot is vacant, and its new state visible, from this cycle.
+  Cycle vacant_from = 0;
+  Cycle trap_cycle = 0;  ///< of the exception, while excepted
+
+  std::uint64_t retired = 0;         ///< instructions since power-on
+  std::uint64_t instret_offset = 0;  ///< minstret = retired + this
+  std::uint64_t cycle_offset = 0;    ///< mcycle = cycle + this
+
+  bool fs = false;  ///< mstatus.FS is 3, else 0
+  bool mie = false, mpie = false;
+  std::uint8_t frm = 0, fflags = 0;
+  std::uint32_t mtvec = 0, mscratch = 0, mepc = 0, mcause = 0, mtval = 0;
+  std::array<std::uint32_t, 4> rng{};  ///< s0 low, high, s1 low, high
+  std::uint32_t repeats = 0;           ///< xrpt
+
+  [[nodiscard]] bool supervisor() const { return id == 0; }
+  [[nodiscard]] unsigned slot() const { return id - 1u; }
+};
+
+}  // namespace tessera

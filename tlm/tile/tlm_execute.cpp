@@ -1,0 +1,286 @@
+// One issue of one context at a given cycle: fetch, pair, retire or trap, with the record of what happened. This is the
+// reference of the tile; threaded code (tlm_fast.cpp) does the common cases faster and leaves the others here.
+#include <cstring>
+
+#include "hw/generated/isa.h"
+#include "hw/generated/machine.h"
+#include "tlm/tile/alu.h"
+#include "tlm/tile/tlm_tile.h"
+
+namespace tessera {
+
+using isa::Op;
+
+const Decoded* TlmTile::fetch(TileContext& c, Cycle t) {
+  const Address pc = c.pc;
+  if (pc % 4 != 0) {
+    trap(c, t, pc, 0, 0, pc);
+    return nullptr;
+  }
+  const std::uint32_t offset = pc - kSramBase;
+  if (offset >= sram_.size()) {
+    trap(c, t, pc, 0, 1, pc);
+    return nullptr;
+  }
+  CodePage* code = page(c.supervisor() ? Role::supervisor : Role::worker, pc);
+  const unsigned index = (offset & (kPageBytes - 1)) / 4;
+  if (!code->known(index)) code->decode(sram_.data() + (offset & ~(kPageBytes - 1)), index);
+  return &code->decoded[index];
+}
+
+void TlmTile::issue(TileContext& c, Cycle t) {
+  last_issue_ = std::max(last_issue_, t);
+  const Address pc = c.pc;
+  const Decoded* at = fetch(c, t);
+  if (at == nullptr) return;
+  const Decoded first = at[0];
+  Cycle slots = first.slots;
+  c.next = t + 6;
+  Outcome outcome = Outcome::done;
+  if (first.pair() && pc % 8 == 0) {
+    const Decoded second = at[1];  // fetched once: the first may store over it
+    outcome = retire(c, first, pc, t, true);
+    if (outcome == Outcome::trap) return;
+    outcome = retire(c, second, pc + 4, t, true);
+    slots = second.slots;
+  } else {
+    outcome = retire(c, first, pc, t, false);
+  }
+  if (outcome == Outcome::done && slots > 1) c.next = t + 6 * slots;
+}
+
+TlmTile::Outcome TlmTile::retire(TileContext& c, const Decoded& in, Address pc, Cycle t, bool paired) {
+  Step step;
+  step.record.cycle = t;
+  step.record.context = c.id;
+  step.record.paired = paired;
+  step.record.pc = pc;
+  step.record.word = in.word;
+  step.next_pc = pc + 4;
+  const Outcome outcome = execute(c, in, t, step);
+  if (outcome == Outcome::trap) {
+    trap(c, t, pc, in.word, step.cause, step.tval, paired);
+  } else if (outcome == Outcome::done) {
+    c.pc = step.next_pc;
+    ++c.retired;
+    if (observer_ != nullptr) {
+      step.record.next_pc = step.next_pc;
+      observer_->retired(step.record);
+    }
+  }
+  return outcome;
+}
+
+void TlmTile::trap(TileContext& c, Cycle t, Address pc, std::uint32_t word, std::uint32_t cause, std::uint32_t tval,
+                   bool paired) {
+  last_issue_ = std::max(last_issue_, t);
+  c.mepc = pc & ~3u;
+  c.mcause = cause;
+  c.mtval = tval;
+  c.mpie = c.mie;
+  c.mie = false;
+  if (c.mtvec != 0) {
+    c.pc = c.mtvec;
+    c.next = t + 6;
+    if (c.supervisor()) mode_ = Mode::issue;
+  } else {
+    c.pc = pc;
+    c.run = Run::excepted;
+    c.vacant_from = t + 6;
+    c.trap_cycle = cause >= 27 && cause <= 29 && c.supervisor() && mode_ == Mode::exchange ? fault_time_ : t;
+    if (c.supervisor()) mode_ = Mode::stopped;
+  }
+  if (observer_ == nullptr) return;
+  RetireRecord record;
+  record.cycle = t;
+  record.context = c.id;
+  record.paired = paired;
+  record.trap = true;
+  record.pc = pc;
+  record.word = word;
+  record.next_pc = c.pc;
+  record.cause = cause;
+  record.tval = tval;
+  observer_->retired(record);
+}
+
+void TlmTile::write_x(TileContext& c, unsigned rd, std::uint32_t value, Step& step) {
+  if (rd == 0) return;
+  c.x[rd] = value;
+  step.record.xrd = static_cast<std::uint8_t>(rd);
+  step.record.xval = value;
+}
+
+TlmTile::Outcome TlmTile::execute(TileContext& c, const Decoded& in, Cycle t, Step& step) {
+  const std::uint32_t a = c.x[in.rs1];
+  std::uint32_t b = c.x[in.rs2];
+  const Address pc = step.record.pc;
+  const auto jump = [&](Address target) {
+    if (target % 4 != 0) return step.raise(trap::instruction_misaligned, target);
+    step.next_pc = target;
+    return Outcome::done;
+  };
+  switch (static_cast<Op>(in.op)) {
+#define X(name, expression)                \
+  case Op::name:                           \
+    write_x(c, in.rd, (expression), step); \
+    return Outcome::done;
+    TESSERA_ALU_OPERATIONS(X)
+    TESSERA_DIVISIONS(X)
+#undef X
+#define X(name, expression)                 \
+  case Op::name:                            \
+    b = static_cast<std::uint32_t>(in.imm); \
+    write_x(c, in.rd, (expression), step);  \
+    return Outcome::done;
+    TESSERA_ALU_IMMEDIATES(X)
+#undef X
+#define X(name, condition) \
+  case Op::name:           \
+    return (condition) ? jump(pc + static_cast<std::uint32_t>(in.imm)) : Outcome::done;
+    TESSERA_BRANCHES(X)
+#undef X
+    case Op::lui:
+      write_x(c, in.rd, static_cast<std::uint32_t>(in.imm), step);
+      return Outcome::done;
+    case Op::auipc:
+      write_x(c, in.rd, pc + static_cast<std::uint32_t>(in.imm), step);
+      return Outcome::done;
+    case Op::jal:
+    case Op::jalr: {
+      const bool relative = static_cast<Op>(in.op) == Op::jal;
+      const Address target =
+          relative ? pc + static_cast<std::uint32_t>(in.imm) : (a + static_cast<std::uint32_t>(in.imm)) & ~1u;
+      const Outcome outcome = jump(target);
+      if (outcome == Outcome::done) write_x(c, in.rd, pc + 4, step);
+      return outcome;
+    }
+    case Op::lb:
+    case Op::lbu:
+    case Op::lh:
+    case Op::lhu:
+    case Op::lw:
+    case Op::sb:
+    case Op::sh:
+    case Op::sw:
+    case Op::flw:
+    case Op::fsw:
+      return execute_memory(c, in, step);
+    case Op::x_run:
+    case Op::x_exit:
+    case Op::x_sync:
+    case Op::x_delay:
+    case Op::x_exchange:
+    case Op::x_packet:
+      return execute_control(c, in, t, step);
+    case Op::illegal:
+      return step.raise(trap::illegal_instruction, in.word);
+    default:
+      break;
+  }
+  if (isa::info(static_cast<Op>(in.op)).fp != isa::FpOp::none) return execute_float(c, in, step);
+  return execute_system(c, in, t, step);
+}
+
+TlmTile::Outcome TlmTile::execute_system(TileContext& c, const Decoded& in, Cycle t, Step& step) {
+  switch (static_cast<Op>(in.op)) {
+    case Op::fence:
+    case Op::fence_i:
+    case Op::wfi:
+      return Outcome::done;
+    case Op::ecall:
+      return step.raise(11, 0);
+    case Op::ebreak:
+      return step.raise(3, step.record.pc);
+    case Op::mret:
+      c.mie = c.mpie;
+      c.mpie = true;
+      step.next_pc = c.mepc;
+      return Outcome::done;
+    case Op::csrrw:
+    case Op::csrrs:
+    case Op::csrrc:
+    case Op::csrrwi:
+    case Op::csrrsi:
+    case Op::csrrci:
+      return execute_csr(c, in, t, step);
+    default:
+      // Legal in the table, but not an instruction of this model: as good as absent.
+      return step.raise(trap::illegal_instruction, in.word);
+  }
+}
+
+TlmTile::Outcome TlmTile::execute_memory(TileContext& c, const Decoded& in, Step& step) {
+  const Address address = c.x[in.rs1] + static_cast<std::uint32_t>(in.imm);
+  const auto op = static_cast<Op>(in.op);
+  if ((op == Op::flw || op == Op::fsw) && !c.fs) return step.raise(trap::illegal_instruction, in.word);
+  std::uint32_t value = 0;
+  const auto loaded = [&](unsigned bytes, auto extend) {
+    const Outcome outcome = load(c, address, bytes, step, value);
+    if (outcome == Outcome::done) write_x(c, in.rd, static_cast<std::uint32_t>(extend(value)), step);
+    return outcome;
+  };
+  switch (op) {
+    case Op::lb:
+      return loaded(1, [](std::uint32_t v) { return static_cast<std::int8_t>(v); });
+    case Op::lbu:
+      return loaded(1, [](std::uint32_t v) { return v; });
+    case Op::lh:
+      return loaded(2, [](std::uint32_t v) { return static_cast<std::int16_t>(v); });
+    case Op::lhu:
+      return loaded(2, [](std::uint32_t v) { return v; });
+    case Op::lw:
+      return loaded(4, [](std::uint32_t v) { return v; });
+    case Op::sb:
+      return store(c, address, 1, c.x[in.rs2], step);
+    case Op::sh:
+      return store(c, address, 2, c.x[in.rs2], step);
+    case Op::sw:
+      return store(c, address, 4, c.x[in.rs2], step);
+    case Op::fsw:
+      return store(c, address, 4, c.f[in.rs2], step);
+    default:
+      break;
+  }
+  const Outcome outcome = load(c, address, 4, step, value);  // flw
+  if (outcome != Outcome::done) return outcome;
+  c.f[in.rd] = value;
+  step.record.fwrite[0] = {1, in.rd, value};
+  return outcome;
+}
+
+TlmTile::Outcome TlmTile::load(TileContext&, Address address, unsigned bytes, Step& step, std::uint32_t& value) {
+  if (address % bytes != 0) return step.raise(trap::load_misaligned, address);
+  const std::uint32_t offset = address - kSramBase;
+  if (offset > sram_.size() - bytes) return step.raise(trap::load_access, address);
+  value = 0;
+  std::memcpy(&value, sram_.data() + offset, bytes);
+  step.record.mem_read = true;
+  step.record.read_addr[0] = address;
+  return Outcome::done;
+}
+
+TlmTile::Outcome TlmTile::store(TileContext&, Address address, unsigned bytes, std::uint32_t value, Step& step) {
+  if (address % bytes != 0) return step.raise(trap::store_misaligned, address);
+  const std::uint32_t offset = address - kSramBase;
+  if (offset > sram_.size() - bytes) return step.raise(trap::store_access, address);
+  std::memcpy(sram_.data() + offset, &value, bytes);
+  step.record.mem_write = true;
+  step.record.write_addr = address;
+  step.record.write_mask = static_cast<std::uint8_t>((1u << bytes) - 1);
+  step.record.write_data = bytes == 4 ? value : value & ((1u << 8 * bytes) - 1);
+  if (page_flags_[offset >> kPageBits] != 0) stored(address, bytes, step.record.cycle);
+  return Outcome::done;
+}
+
+void TlmTile::stored(Address address, unsigned bytes, Cycle t) {
+  const std::uint32_t offset = address - kSramBase;
+  if ((page_flags_[offset >> kPageBits] & kCodePage) != 0) code_stored(offset);
+  if (config_.tohost == 0 || address + bytes <= config_.tohost || address >= config_.tohost + 4) return;
+  std::memcpy(&tohost_value_, sram_.data() + (config_.tohost - kSramBase), sizeof tohost_value_);
+  if (tohost_value_ == 0) return;
+  tohost_hit_ = true;
+  tohost_cycle_ = t;
+}
+
+}  // namespace tessera

@@ -1,0 +1,471 @@
+// Threaded code: runs one context from its next issue until a limit or until something the slow path must do (traps,
+// CSRs, control of the tile). One handler an instruction, entered by computed goto (gcc keeps one indirect jump a
+// handler). Time is counted, not simulated: an instruction is one slot, `extra` holds what differs (multi-slot
+// instructions; minus one for the MAIN of a pair), and both are settled only where a straight line ends.
+#include <cstring>
+
+#include "hw/generated/isa.h"
+#include "hw/generated/machine.h"
+#include "tlm/float/fast.h"
+#include "tlm/tile/alu.h"
+#include "tlm/tile/threaded.h"
+#include "tlm/tile/tlm_tile.h"
+
+namespace tessera {
+
+using isa::Op;
+
+/// Addresses of handlers by instruction. `paired`: as MAIN of a pair; `far`: a jump that leaves its page; `other`: the
+/// variant for another rounding field.
+struct TlmTile::Handlers {
+  std::array<const void*, isa::kOpCount> plain{}, paired{}, far{}, other{};
+  const void* slow = nullptr;
+  const void* generic_float = nullptr;
+  const void* undecoded = nullptr;
+  const void* page_end = nullptr;
+};
+
+const TlmTile::Handlers& TlmTile::handlers() {
+  static const Handlers table = [] {
+    Handlers h;
+    run_threaded(nullptr, nullptr, 0, &h);
+    return h;
+  }();
+  return table;
+}
+
+/// Reads the private table for the decoder.
+class HandlerAccess {
+ public:
+  using Handlers = TlmTile::Handlers;
+  static const Handlers& get() { return TlmTile::handlers(); }
+};
+
+namespace {
+
+constexpr bool is_branch(Op op) {
+  switch (op) {
+#define X(name, condition) case Op::name:
+    TESSERA_BRANCHES(X)
+#undef X
+    return true;
+    default:
+      return false;
+  }
+}
+
+/// Loads and stores: their immediate is biased by the SRAM base, so a handler checks an offset.
+constexpr bool is_access(Op op) {
+  switch (op) {
+    case Op::lb:
+    case Op::lbu:
+    case Op::lh:
+    case Op::lhu:
+    case Op::lw:
+    case Op::flw:
+    case Op::sb:
+    case Op::sh:
+    case Op::sw:
+    case Op::fsw:
+      return true;
+    default:
+      return false;
+  }
+}
+
+const void* float_handler(const HandlerAccess::Handlers& h, const Decoded& in, Op op) {
+  if (op == Op::fcvt_w_s || op == Op::fcvt_wu_s) {
+    if (in.rm() == 1) return h.other[in.op];
+    return in.rm() == 0 || in.rm() == 7 ? h.plain[in.op] : h.generic_float;
+  }
+  switch (op) {
+    case Op::fadd_s:
+    case Op::fsub_s:
+    case Op::fmul_s:
+    case Op::fdiv_s:
+    case Op::fsqrt_s:
+    case Op::fmadd_s:
+    case Op::fmsub_s:
+    case Op::fnmadd_s:
+    case Op::fnmsub_s:
+    case Op::fcvt_s_w:
+    case Op::fcvt_s_wu:
+      return in.rm() == 0 || in.rm() == 7 ? h.plain[in.op] : h.generic_float;
+    default:
+      return h.plain[in.op];
+  }
+}
+
+}  // namespace
+
+FastOp threaded_op(const Decoded& in, unsigned index, Address pc) {
+  const auto& h = HandlerAccess::get();
+  const Op op = static_cast<Op>(in.op);
+  const isa::Info& info = isa::info(op);
+  FastOp out;
+  out.imm = in.imm;
+  out.rd = info.rd.file == isa::File::x && in.rd == 0 ? 32 : in.rd;
+  out.rs1 = in.rs1;
+  out.rs2 = in.rs2;
+  out.rs3 = in.rs3;
+  out.handler = in.pair() ? h.paired[in.op] : h.plain[in.op];
+  if (out.handler == nullptr) out.handler = h.slow;
+  if (is_access(op)) out.imm = static_cast<std::int32_t>(static_cast<std::uint32_t>(in.imm) - kSramBase);
+  if (op == Op::auipc) out.imm = static_cast<std::int32_t>(pc + static_cast<std::uint32_t>(in.imm));
+  if (info.fp != isa::FpOp::none) out.handler = float_handler(h, in, op);
+  if (is_branch(op) || op == Op::jal) {
+    const std::int32_t target = static_cast<std::int32_t>(index) + in.imm / 4;
+    if (in.imm % 4 != 0) {
+      out.handler = h.slow;
+    } else if (target >= 0 && target < static_cast<std::int32_t>(kPageWords)) {
+      out.imm = in.imm / 4;
+    } else {
+      out.handler = h.far[in.op];
+    }
+  }
+  return out;
+}
+
+FastOp undecoded_op() {
+  FastOp out;
+  out.handler = HandlerAccess::get().undecoded;
+  return out;
+}
+
+FastOp page_end_op() {
+  FastOp out;
+  out.handler = HandlerAccess::get().page_end;
+  return out;
+}
+
+bool leaves_straight_line(const Decoded& in) {
+  const auto& h = HandlerAccess::get();
+  return h.plain[in.op] == nullptr || static_cast<Op>(in.op) == Op::jal || static_cast<Op>(in.op) == Op::jalr;
+}
+
+bool TlmTile::fast_able(const TileContext& c) { return c.supervisor() || (c.fs && c.frm == 0); }
+
+void TlmTile::run_fast(TileContext& c, Cycle limit) { run_threaded(this, &c, limit, nullptr); }
+
+bool TlmTile::store_now(const TileContext& c, std::uint32_t offset, unsigned bytes, Address pc) {
+  // A store over its own doubleword (the pair was fetched as it was), and one that ends the run, go the slow way.
+  (void)c;
+  if (offset >> 3 == (pc - kSramBase) >> 3) return false;
+  if (config_.tohost == 0) return true;
+  const Address address = offset + kSramBase;
+  return address + bytes <= config_.tohost || address >= config_.tohost + 4;
+}
+
+void TlmTile::generic_float(TileContext& c, const Decoded& in) {
+  Step step;
+  execute_float(c, in, step);
+}
+
+#define LIKELY(e) __builtin_expect(!!(e), 1)
+#define UNLIKELY(e) __builtin_expect(!!(e), 0)
+
+// NOLINTBEGIN: computed goto
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdangling-pointer"  // labels live as long as the program
+void TlmTile::run_threaded(TlmTile* tile, TileContext* c, Cycle limit, Handlers* table) {
+  if (table != nullptr) {
+#define X(name, expression)                      \
+  table->plain[unsigned(Op::name)] = &&L_##name; \
+  table->paired[unsigned(Op::name)] = &&P_##name;
+    TESSERA_ALU_OPERATIONS(X)
+    TESSERA_ALU_IMMEDIATES(X)
+    X(lui, )
+    X(auipc, )
+    X(lb, )
+    X(lbu, ) X(lh, ) X(lhu, ) X(lw, ) X(sb, ) X(sh, ) X(sw, ) X(flw, ) X(fsw, )
+#undef X
+#define X(name, expression) table->plain[unsigned(Op::name)] = &&L_##name;
+        TESSERA_DIVISIONS(X) X(jalr, ) X(fence, ) X(fadd_s, ) X(fsub_s, ) X(fmul_s, ) X(fdiv_s, ) X(fsqrt_s, )
+            X(fmadd_s, ) X(fmsub_s, ) X(fnmadd_s, ) X(fnmsub_s, ) X(fsgnj_s, ) X(fsgnjn_s, ) X(fsgnjx_s, ) X(fmin_s, )
+                X(fmax_s, ) X(feq_s, ) X(flt_s, ) X(fle_s, ) X(fclass_s, ) X(fmv_x_w, ) X(fmv_w_x, ) X(fcvt_w_s, )
+                    X(fcvt_wu_s, ) X(fcvt_s_w, ) X(fcvt_s_wu, )
+#undef X
+#define X(name, condition)                       \
+  table->plain[unsigned(Op::name)] = &&L_##name; \
+  table->far[unsigned(Op::name)] = &&F_##name;
+                        TESSERA_BRANCHES(X) X(jal, )
+#undef X
+                            table->other[unsigned(Op::fcvt_w_s)] = &&L_fcvt_w_rtz;
+    table->other[unsigned(Op::fcvt_wu_s)] = &&L_fcvt_wu_rtz;
+    table->slow = &&slow;
+    table->generic_float = &&generic;
+    table->undecoded = &&undecoded;
+    table->page_end = &&page_end;
+    return;
+  }
+
+  const Role role = c->supervisor() ? Role::supervisor : Role::worker;
+  std::uint8_t* const memory = tile->sram_.data();
+  const std::uint8_t* const flags = tile->page_flags_.data();
+  const std::uint32_t size = static_cast<std::uint32_t>(tile->sram_.size());
+  const std::uint32_t words = size / 4, halves = size / 2;
+  const Cycle start = c->next;
+  // Slots that may be begun before the limit.
+  const std::int64_t budget =
+      limit == kNever ? std::int64_t{1} << 60 : static_cast<std::int64_t>((limit - start + 5) / 6);
+  std::int64_t ops = 0, extra = 0, stop_at = 0;
+  CodePage* page = nullptr;
+  FastOp *first = nullptr, *o = nullptr, *line = nullptr;
+  std::uint32_t offset = c->pc - kSramBase;  // also: of a store, or of a jump's target
+  const fp::FlagScope host_flags_scope;
+  auto& scope = const_cast<fp::FlagScope&>(host_flags_scope);
+
+#define GO goto * o->handler
+#define NEXT \
+  do {       \
+    ++o;     \
+    GO;      \
+  } while (0)
+#define PC (page->address + static_cast<Address>(reinterpret_cast<char*>(o) - reinterpret_cast<char*>(first)) / 4)
+#define RD x[o->rd]
+#define RS1 x[o->rs1]
+#define RS2 x[o->rs2]
+#define TAKE_NEAR                                       \
+  do {                                                  \
+    ops += o - line + 1;                                \
+    o += o->imm;                                        \
+    line = o;                                           \
+    if (UNLIKELY(ops + extra >= stop_at)) goto stopped; \
+    GO;                                                 \
+  } while (0)
+
+  std::uint32_t* const x = c->x.data();
+  std::uint32_t* const f = c->f.data();
+  if (offset % 4 != 0 || offset >= size) return;
+  goto enter;
+
+#define X(name, expression)               \
+  P_##name : --extra;                     \
+  L_##name : {                            \
+    const std::uint32_t a = RS1, b = RS2; \
+    RD = (expression);                    \
+    NEXT;                                 \
+  }
+  TESSERA_ALU_OPERATIONS(X)
+#undef X
+#define X(name, expression)                                              \
+  P_##name : --extra;                                                    \
+  L_##name : {                                                           \
+    const std::uint32_t a = RS1, b = static_cast<std::uint32_t>(o->imm); \
+    RD = (expression);                                                   \
+    NEXT;                                                                \
+  }
+  TESSERA_ALU_IMMEDIATES(X)
+#undef X
+#define X(name, expression)               \
+  L_##name : {                            \
+    const std::uint32_t a = RS1, b = RS2; \
+    extra += 5;                           \
+    RD = (expression);                    \
+    NEXT;                                 \
+  }
+  TESSERA_DIVISIONS(X)
+#undef X
+#define X(name, condition)                                          \
+  L_##name : {                                                      \
+    const std::uint32_t a = RS1, b = RS2;                           \
+    if (condition) TAKE_NEAR;                                       \
+    NEXT;                                                           \
+  }                                                                 \
+  F_##name : {                                                      \
+    const std::uint32_t a = RS1, b = RS2;                           \
+    if (condition) {                                                \
+      offset = PC + static_cast<std::uint32_t>(o->imm) - kSramBase; \
+      goto jump;                                                    \
+    }                                                               \
+    NEXT;                                                           \
+  }
+  TESSERA_BRANCHES(X)
+#undef X
+
+P_lui:
+  --extra;
+L_lui:
+  RD = static_cast<std::uint32_t>(o->imm);
+  NEXT;
+P_auipc:
+  --extra;
+L_auipc:
+  RD = static_cast<std::uint32_t>(o->imm);
+  NEXT;
+L_jal:
+  RD = PC + 4;
+  TAKE_NEAR;
+F_jal:
+  offset = PC + static_cast<std::uint32_t>(o->imm) - kSramBase;
+  RD = PC + 4;
+  goto jump;
+L_jalr : {
+  const std::uint32_t target = (RS1 + static_cast<std::uint32_t>(o->imm)) & ~1u;
+  if (UNLIKELY(target % 4 != 0)) goto slow;
+  RD = PC + 4;
+  offset = target - kSramBase;
+  goto jump;
+}
+L_fence:
+  NEXT;
+
+#define OFFSET (RS1 + static_cast<std::uint32_t>(o->imm))
+// Aligned and inside in one compare: rotating puts misaligned bits on top.
+#define ROTATED(by) (at >> by | at << (32 - by))
+#define LOAD(name, type, inside, target)    \
+  P_##name : --extra;                       \
+  L_##name : {                              \
+    const std::uint32_t at = OFFSET;        \
+    if (UNLIKELY(!(inside))) goto slow;     \
+    type v;                                 \
+    std::memcpy(&v, memory + at, sizeof v); \
+    target = static_cast<std::uint32_t>(v); \
+    NEXT;                                   \
+  }
+  LOAD(lb, std::int8_t, at < size, RD)
+  LOAD(lbu, std::uint8_t, at < size, RD)
+  LOAD(lh, std::int16_t, ROTATED(1) < halves, RD)
+  LOAD(lhu, std::uint16_t, ROTATED(1) < halves, RD)
+  LOAD(lw, std::uint32_t, ROTATED(2) < words, RD)
+  LOAD(flw, std::uint32_t, ROTATED(2) < words, f[o->rd])
+#define STORE(name, type, inside, source)                    \
+  P_##name : --extra;                                        \
+  L_##name : {                                               \
+    const std::uint32_t at = OFFSET;                         \
+    if (UNLIKELY(!(inside))) goto slow;                      \
+    const type v = static_cast<type>(source);                \
+    if (UNLIKELY(flags[at >> kPageBits] != 0)) {             \
+      if (!tile->store_now(*c, at, sizeof v, PC)) goto slow; \
+      std::memcpy(memory + at, &v, sizeof v);                \
+      offset = at;                                           \
+      goto code_written;                                     \
+    }                                                        \
+    std::memcpy(memory + at, &v, sizeof v);                  \
+    NEXT;                                                    \
+  }
+  STORE(sb, std::uint8_t, at < size, RS2)
+  STORE(sh, std::uint16_t, ROTATED(1) < halves, RS2)
+  STORE(sw, std::uint32_t, ROTATED(2) < words, RS2)
+  STORE(fsw, std::uint32_t, ROTATED(2) < words, f[o->rs2])
+
+#define F2(name, call)                                \
+  L_##name : {                                        \
+    const std::uint32_t a = f[o->rs1], b = f[o->rs2]; \
+    f[o->rd] = (call);                                \
+    NEXT;                                             \
+  }
+#define F3(name, call)                                               \
+  L_##name : {                                                       \
+    const std::uint32_t a = f[o->rs1], b = f[o->rs2], d = f[o->rs3]; \
+    f[o->rd] = (call);                                               \
+    NEXT;                                                            \
+  }
+#define FX(name, call)                                \
+  L_##name : {                                        \
+    const std::uint32_t a = f[o->rs1], b = f[o->rs2]; \
+    (void)b;                                          \
+    RD = (call);                                      \
+    NEXT;                                             \
+  }
+  F2(fadd_s, fp::fast::add(a, b))
+  F2(fsub_s, fp::fast::sub(a, b))
+  F2(fmul_s, fp::fast::mul(a, b))
+  F2(fsgnj_s, fp::sgnj(a, b))
+  F2(fsgnjn_s, fp::sgnjn(a, b))
+  F2(fsgnjx_s, fp::sgnjx(a, b))
+  F2(fmin_s, fp::fast::min(a, b))
+  F2(fmax_s, fp::fast::max(a, b))
+  F3(fmadd_s, fp::fast::fma(a, b, d))
+  F3(fmsub_s, fp::fast::fmsub(a, b, d))
+  F3(fnmsub_s, fp::fast::fnmsub(a, b, d))
+  F3(fnmadd_s, fp::fast::fnmadd(a, b, d))
+  FX(feq_s, fp::fast::feq(a, b))
+  FX(flt_s, fp::fast::flt(a, b))
+  FX(fle_s, fp::fast::fle(a, b))
+  FX(fclass_s, fp::classify(a))
+  FX(fmv_x_w, a)
+  FX(fcvt_w_s, fp::fast::to_i32(a))
+  FX(fcvt_w_rtz, fp::fast::to_i32_rtz(a))
+  FX(fcvt_wu_rtz, fp::fast::to_u32_rtz(a))
+L_fcvt_wu_s:
+  goto generic;
+L_fdiv_s:
+  extra += 4;
+  f[o->rd] = fp::fast::div(f[o->rs1], f[o->rs2]);
+  NEXT;
+L_fsqrt_s:
+  extra += 4;
+  f[o->rd] = fp::fast::sqrt(f[o->rs1]);
+  NEXT;
+L_fmv_w_x:
+  f[o->rd] = RS1;
+  NEXT;
+L_fcvt_s_w:
+  f[o->rd] = fp::fast::from_i32(RS1);
+  NEXT;
+L_fcvt_s_wu:
+  f[o->rd] = fp::fast::from_u32(RS1);
+  NEXT;
+
+generic : {  // any rounding field; cannot trap here (frm is 0, FS is not)
+  const Decoded& in = page->decoded[o - first];
+  extra += in.slots - 1;
+  tile->generic_float(*c, in);
+  NEXT;
+}
+
+undecoded:
+  page->decode(memory + (page->address - kSramBase), static_cast<unsigned>(o - first));
+  GO;
+
+code_written : {
+  const std::ptrdiff_t at = o - first, from = line - first;
+  const unsigned index = (page->address - kSramBase) >> kPageBits;
+  tile->code_stored(offset);
+  page = tile->pages_[static_cast<unsigned>(role)][index].get();
+  first = page->fast.data();
+  stop_at = budget - page->longest;
+  o = first + at;
+  line = first + from;
+  NEXT;
+}
+
+page_end:
+  ops += o - line;
+  offset = page->address + kPageBytes - kSramBase;
+  line = o;
+  goto enter_counted;
+
+jump:
+  ops += o - line + 1;
+enter_counted:
+  if (UNLIKELY(offset >= size)) {
+    c->pc = offset + kSramBase;
+    goto leave;
+  }
+enter:
+  page = tile->pages_[static_cast<unsigned>(role)][offset >> kPageBits].get();
+  if (UNLIKELY(page == nullptr)) page = tile->page(role, offset + kSramBase);
+  first = page->fast.data();
+  stop_at = budget - page->longest;
+  line = o = first + ((offset & (kPageBytes - 1)) >> 2);
+  if (UNLIKELY(ops + extra >= stop_at)) goto stopped;
+  GO;
+
+slow:
+  // The instruction has had no effect but the count of a pair, which is taken back.
+  ops += o - line;
+  if (page->decoded[o - first].pair()) ++extra;
+stopped:
+  c->pc = PC;
+leave:
+  c->next = start + 6 * static_cast<Cycle>(ops + extra);
+  c->retired += static_cast<std::uint64_t>(ops);
+  if (role == Role::worker) c->fflags |= scope.take();
+  if (ops != 0 && c->next > tile->last_issue_ + 6) tile->last_issue_ = c->next - 6;
+}
+#pragma GCC diagnostic pop
+// NOLINTEND
+
+}  // namespace tessera

@@ -1,0 +1,318 @@
+// The event loop of the TLM tile: which context goes next, when the supervisor finds a vacant slot, and how stops are
+// answered. What instructions do is in tlm_execute.cpp, tlm_float.cpp, tlm_csr.cpp and tlm_control.cpp.
+#include "tlm/tile/tlm_tile.h"
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+
+#include "hw/generated/machine.h"
+
+namespace tessera {
+
+namespace {
+
+/// How far a worker may run ahead of a supervisor that does not wait for it: bounds the work on a worker that never
+/// ends, and is long against the cost of a call.
+constexpr Cycle kAhead = Cycle{1} << 20;
+
+Cycle plus(Cycle a, Cycle b) { return a > kNever - b ? kNever : a + b; }
+
+}  // namespace
+
+TlmTile::TlmTile(const TileConfig& config, std::shared_ptr<CodeCache> code)
+    : config_(config), code_(code ? std::move(code) : std::make_shared<CodeCache>()), sram_(config.sram_bytes) {
+  for (unsigned i = 0; i < contexts_.size(); ++i) {
+    TileContext& c = contexts_[i];
+    c.id = static_cast<ContextId>(i);
+    c.fs = i != 0;
+    c.rng = {config.hart_base + i, 1, 1, 0};
+  }
+  const std::size_t pages = (config.sram_bytes + kPageBytes - 1) / kPageBytes;
+  for (auto& list : pages_) list.resize(pages);
+  page_flags_.resize(pages);
+  if (config.tohost != 0 && config.tohost - kSramBase < config.sram_bytes)
+    page_flags_[(config.tohost - kSramBase) >> kPageBits] |= kWatchedPage;
+}
+
+void TlmTile::start(Address pc, Cycle at) {
+  TileContext& c = contexts_[0];
+  c.run = Run::running;
+  c.pc = pc;
+  c.next = at;
+  mode_ = Mode::issue;
+  pending_.reset();
+}
+
+void TlmTile::start_context(ContextId context, Address pc, Cycle at) {
+  if (context == 0) return start(pc, at);
+  TileContext& c = contexts_.at(context);
+  c.run = Run::running;
+  c.pc = pc;
+  c.x[10] = c.x[11] = c.x[2] = c.x[1] = 0;
+  c.x[4] = context - 1u;
+  c.fflags = c.frm = 0;
+  c.next = at + (c.slot() + 6 - at % 6) % 6;
+}
+
+void TlmTile::set_groups(bool group1, bool group2) {
+  config_.group1 = group1;
+  config_.group2 = group2;
+}
+
+TileStop TlmTile::run(Cycle limit, ExchangePort*, PacketPort*) {
+  std::optional<TileStop> stop;
+  while (!(stop = advance(limit, exact()))) {
+  }
+  flush_events();
+  return *stop;
+}
+
+std::optional<TileStop> TlmTile::step(Cycle limit) {
+  auto stop = advance(limit, true);
+  flush_events();
+  return stop;
+}
+
+bool TlmTile::exact() const {
+  if (observer_ != nullptr || force_exact_) return true;
+  if (config_.tohost == 0) return false;
+  // The first store to tohost ends the run: nobody may be ahead of it.
+  int live = mode_ == Mode::issue || mode_ == Mode::implicit_wait ? 1 : 0;
+  for (unsigned w = 1; w < 7; ++w) live += contexts_[w].run == Run::running ? 1 : 0;
+  return live > 1;
+}
+
+std::optional<TileStop> TlmTile::advance(Cycle limit, bool exact) {
+  resolve_sync();
+  if (pending_) {
+    if (pending_->cycle >= limit) return TileStop{TileStop::Kind::limit, limit};
+    return pending_;
+  }
+  TileContext* worker = first_worker();
+  const Cycle supervisor = supervisor_candidate();
+  if (worker == nullptr && supervisor == kNever) return settled();
+  if (worker != nullptr && worker->next < supervisor) {
+    if (worker->next >= limit) return TileStop{TileStop::Kind::limit, limit};
+    const Cycle bound = plus(supervisor == kNever ? worker->next : supervisor, kAhead);
+    if (exact)
+      issue(*worker, worker->next);
+    else
+      run_context(*worker, std::min(limit, bound));
+  } else {
+    if (supervisor >= limit) return TileStop{TileStop::Kind::limit, limit};
+    TileContext& c = contexts_[0];
+    c.next = supervisor;
+    if (mode_ == Mode::implicit_wait) {
+      take_effect(supervisor);
+    } else if (stray_) {
+      trap(c, supervisor, c.pc, 0, 30, *stray_);
+      stray_.reset();
+    } else if (exact) {
+      issue(c, supervisor);
+    } else {
+      run_context(c, limit);
+    }
+  }
+  if (tohost_hit_) {
+    tohost_hit_ = false;
+    return TileStop{TileStop::Kind::tohost, tohost_cycle_, Zone::local, tohost_value_};
+  }
+  return std::nullopt;
+}
+
+TileStop TlmTile::settled() {
+  if (const auto first = exception()) return {TileStop::Kind::exception, first->cycle, Zone::local, first->cause};
+  return {TileStop::Kind::idle, last_issue_};
+}
+
+TileContext* TlmTile::first_worker() {
+  TileContext* best = nullptr;
+  for (unsigned w = 1; w < 7; ++w) {
+    TileContext& c = contexts_[w];
+    if (c.run == Run::running && (best == nullptr || c.next < best->next)) best = &c;
+  }
+  return best;
+}
+
+Cycle TlmTile::first_vacant(Cycle from) const {
+  Cycle best = kNever;
+  for (unsigned slot = 0; slot < 6; ++slot) {
+    const TileContext& w = contexts_[slot + 1];
+    // A running worker owns its slot at least until six cycles after its next issue (it may exit there).
+    const bool owned = w.run == Run::running || w.run == Run::halted;
+    const Cycle earliest = std::max(from, owned ? w.next + 6 : w.vacant_from);
+    best = std::min(best, earliest + (slot + 6 - earliest % 6) % 6);
+  }
+  return best;
+}
+
+Cycle TlmTile::supervisor_candidate() const {
+  const TileContext& c = contexts_[0];
+  if (mode_ == Mode::issue) return first_vacant(c.next);
+  if (mode_ != Mode::implicit_wait) return kNever;
+  Cycle from = c.next;
+  for (unsigned w = 1; w < 7; ++w) {
+    if ((wait_mask_ >> (w - 1) & 1) == 0) continue;
+    if (contexts_[w].run != Run::idle) return kNever;
+    from = std::max(from, contexts_[w].vacant_from);
+  }
+  return first_vacant(from);
+}
+
+void TlmTile::resolve_sync() {
+  if (mode_ != Mode::local_sync) return;
+  const Cycle t = deferred_.record.cycle;
+  Cycle raised = t + 6;
+  for (unsigned w = 1; w < 7; ++w) {
+    if (contexts_[w].run != Run::idle) return;
+    raised = std::max(raised, contexts_[w].vacant_from);
+  }
+  const auto zone = static_cast<Zone>(deferred_op_.imm);
+  const std::uint32_t value = deferred_operands_[0];
+  if (zone == Zone::local) {
+    write_x(contexts_[0], deferred_op_.rd, value & 1, deferred_);
+    finish_deferred(deferred_, raised);
+  } else {
+    mode_ = Mode::wide_sync;
+    pending_ = TileStop{TileStop::Kind::sync, raised, zone, value};
+  }
+}
+
+void TlmTile::run_context(TileContext& c, Cycle limit) {
+  while (c.run == Run::running && c.next < limit && !tohost_hit_) {
+    if (fast_able(c)) {
+      run_fast(c, limit);
+      if (c.next >= limit) return;
+    }
+    issue(c, c.next);
+    // The supervisor may have started the worker of its slot, or moved, or waits: the event loop decides.
+    if (c.supervisor()) return;
+  }
+}
+
+void TlmTile::catch_up(Cycle t) {
+  for (unsigned w = 1; w < 7; ++w)
+    if (contexts_[w].run == Run::running && contexts_[w].next < t) run_context(contexts_[w], t);
+}
+
+void TlmTile::release(Cycle z, bool vote) {
+  if (mode_ != Mode::wide_sync) throw std::logic_error("release of a tile that does not wait in a wide sync");
+  const auto zone = static_cast<Zone>(deferred_op_.imm);
+  pending_.reset();
+  release_ = z;
+  exchange_open_ = true;
+  if (zone != Zone::internal) {
+    window_open_ = true;
+    packet_count_ = 0;
+  }
+  write_x(contexts_[0], deferred_op_.rd, vote ? 1 : 0, deferred_);
+  finish_deferred(deferred_, z);
+}
+
+void TlmTile::finish_exchange(const ExchangeResult& result) {
+  if (mode_ != Mode::exchange) throw std::logic_error("finish_exchange of a tile that does not exchange");
+  pending_.reset();
+  const Cycle next = std::max(effective_issue_ + 12, result.last_word + 4);
+  if (result.fault) {
+    fault_time_ = result.fault->cycle;
+    fault_cycle_ = static_cast<std::uint32_t>(fault_time_);
+    trap(contexts_[0], next, deferred_.record.pc, deferred_.record.word, result.fault->cause, result.fault->descriptor);
+    return;
+  }
+  finish_deferred(deferred_, next);
+}
+
+void TlmTile::finish_packets(Cycle cycle, std::uint32_t received_words) {
+  if (mode_ != Mode::packet) throw std::logic_error("finish_packets of a tile that has no packet window");
+  pending_.reset();
+  window_open_ = false;
+  packet_count_ = received_words;
+  finish_deferred(deferred_, cycle + 6);
+}
+
+void TlmTile::fail_packets(Cycle cycle, std::uint32_t received_words, std::uint32_t cause, std::uint32_t tval) {
+  if (mode_ != Mode::packet) throw std::logic_error("fail_packets of a tile that has no packet window");
+  pending_.reset();
+  window_open_ = false;
+  packet_count_ = received_words;
+  trap(contexts_[0], cycle + 6, deferred_.record.pc, deferred_.record.word, cause, tval);
+}
+
+void TlmTile::stray_packet(Address address) {
+  if (!stray_) stray_ = address;
+}
+
+void TlmTile::write_memory(Address address, const std::uint8_t* bytes, std::size_t count) {
+  const std::size_t offset = address - kSramBase;
+  if (offset > sram_.size() || count > sram_.size() - offset) throw std::out_of_range("write outside the SRAM");
+  std::memcpy(sram_.data() + offset, bytes, count);
+  memory_written(address, count);
+}
+
+void TlmTile::read_memory(Address address, std::uint8_t* bytes, std::size_t count) const {
+  const std::size_t offset = address - kSramBase;
+  if (offset > sram_.size() || count > sram_.size() - offset) throw std::out_of_range("read outside the SRAM");
+  std::memcpy(bytes, sram_.data() + offset, count);
+}
+
+std::uint32_t TlmTile::supervisor_csr(unsigned number) const {
+  std::uint32_t value = 0;
+  if (!read_csr(contexts_[0], number, contexts_[0].next, value)) throw std::out_of_range("no such CSR");
+  return value;
+}
+
+ContextState TlmTile::context(ContextId context) const {
+  const TileContext& c = contexts_.at(context);
+  ContextState state;
+  state.run = c.run;
+  if (c.supervisor() && c.run == Run::running && mode_ != Mode::issue) state.run = Run::waiting;
+  state.pc = c.pc;
+  std::copy_n(c.x.begin(), 32, state.x.begin());
+  state.f = c.f;
+  state.fcsr = c.frm << 5 | c.fflags;
+  state.mcause = c.mcause;
+  state.mepc = c.mepc;
+  state.mtval = c.mtval;
+  return state;
+}
+
+std::optional<TileException> TlmTile::exception() const {
+  std::optional<TileException> first;
+  for (const TileContext& c : contexts_) {
+    if (c.run != Run::excepted || (first && first->cycle <= c.trap_cycle)) continue;
+    first = TileException{c.trap_cycle, c.id, c.mcause, c.mepc, c.mtval};
+  }
+  return first;
+}
+
+std::uint64_t TlmTile::retired() const {
+  std::uint64_t sum = 0;
+  for (const TileContext& c : contexts_) sum += c.retired;
+  return sum;
+}
+
+void TlmTile::emit(MachineEvent::Kind kind, Cycle cycle, ContextId context, Address pc, std::uint32_t a0) {
+  if (events_ == nullptr) return;
+  MachineEvent event;
+  event.cycle = cycle;
+  event.ipu = static_cast<std::uint16_t>(config_.ipu);
+  event.tile = static_cast<std::uint16_t>(config_.tile);
+  event.context = context;
+  event.kind = kind;
+  event.pc = pc;
+  event.a0 = a0;
+  queued_events_.push_back(event);
+}
+
+void TlmTile::flush_events() {
+  // Contexts run ahead of each other, so events of a stretch are put in time order when the tile stops.
+  std::stable_sort(queued_events_.begin(), queued_events_.end(), [](const MachineEvent& a, const MachineEvent& b) {
+    return a.cycle != b.cycle ? a.cycle < b.cycle : a.context < b.context;
+  });
+  if (events_ != nullptr)
+    for (const MachineEvent& event : queued_events_) events_->event(event);
+  queued_events_.clear();
+}
+
+}  // namespace tessera

@@ -1,0 +1,191 @@
+// The TLM tile: pre-decoded code, contexts run to their next event, exact cycles by the slot rules (core.md section 1).
+//
+// Fast mode runs a context as threaded code until it exits, traps or reaches an instruction that concerns the tile; a
+// worker is run when the supervisor next needs its slot or its state. Exact mode issues one instruction (or pair) of
+// one context at a time in cycle order from the same operation table and emits a record for each; it is used while the
+// tile is observed, and while several contexts run under a `tohost` watch. Both give the same cycles and states for
+// programs without races.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "tlm/tile/code_cache.h"
+#include "tlm/tile/context.h"
+#include "tlm/tile/sram.h"
+#include "tlm/tile/tile_model.h"
+
+namespace tessera {
+
+class TlmTile final : public TileModel {
+ public:
+  /// `code` is shared by the tiles of a chip; without one the tile has its own.
+  explicit TlmTile(const TileConfig& config, std::shared_ptr<CodeCache> code = nullptr);
+
+  [[nodiscard]] TileMode mode() const override { return TileMode::tlm; }
+  [[nodiscard]] bool interval_based() const override { return true; }
+  void start(Address pc, Cycle at) override;
+  void start_context(ContextId context, Address pc, Cycle at) override;
+  TileStop run(Cycle limit, ExchangePort* port, PacketPort* packets) override;
+  void release(Cycle z, bool vote) override;
+  void finish_exchange(const ExchangeResult& result) override;
+  void finish_packets(Cycle cycle, std::uint32_t received_words) override;
+  void write_memory(Address address, const std::uint8_t* bytes, std::size_t count) override;
+  void read_memory(Address address, std::uint8_t* bytes, std::size_t count) const override;
+  std::uint8_t* sram() override { return sram_.data(); }
+  void memory_written(Address address, std::size_t count) override;
+  [[nodiscard]] std::uint32_t supervisor_csr(unsigned number) const override;
+  [[nodiscard]] ContextState context(ContextId context) const override;
+  [[nodiscard]] std::optional<TileException> exception() const override;
+  [[nodiscard]] std::uint64_t retired() const override;
+  void observe(RetireObserver* observer) override { observer_ = observer; }
+  void observe_events(EventObserver* observer) override { events_ = observer; }
+  void set_groups(bool group1, bool group2) override;
+
+  /// Exact interleave in small steps, for a lockstep tile: issues at most one instruction or pair, in cycle order,
+  /// whose records go to the observer. Returns a stop as run() would; nothing if there is more to do.
+  std::optional<TileStop> step(Cycle limit);
+  /// Always interleaves exactly (the cross-check of the fast mode), even when nobody observes.
+  void force_exact(bool exact) { force_exact_ = exact; }
+  /// Ends the packet window with a trap in place of the supervisor's next issue (docs/machine/packets.md).
+  void fail_packets(Cycle cycle, std::uint32_t received_words, std::uint32_t cause, std::uint32_t tval);
+  /// A packet arrived while no window was open: cause 30 in place of the supervisor's next issue.
+  void stray_packet(Address address);
+  /// Issue cycle of the last instruction executed.
+  [[nodiscard]] Cycle last_issue() const { return last_issue_; }
+  [[nodiscard]] const TileConfig& config() const { return config_; }
+
+ private:
+  using Run = ContextState::Run;
+
+  /// What the supervisor is doing, beyond its Run state.
+  enum class Mode : std::uint8_t {
+    issue,          ///< its next instruction
+    implicit_wait,  ///< an instruction that waits for workers, or that takes effect next
+    local_sync,     ///< x.sync local, or wider before the line is raised: waits for the workers
+    wide_sync,      ///< line raised: waits for release()
+    exchange,       ///< waits for finish_exchange()
+    packet,         ///< waits for finish_packets()
+    stopped,        ///< idle, halted or excepted
+  };
+  enum class Outcome : std::uint8_t { done, trap, deferred };
+
+  /// One instruction under way: its record, and where the context goes on.
+  struct Step {
+    RetireRecord record;
+    Address next_pc = 0;
+    std::uint32_t cause = 0, tval = 0;
+    Outcome raise(std::uint32_t trap_cause, std::uint32_t trap_value) {
+      cause = trap_cause;
+      tval = trap_value;
+      return Outcome::trap;
+    }
+  };
+
+  // Event loop (tlm_tile.cpp).
+  std::optional<TileStop> advance(Cycle limit, bool exact);
+  [[nodiscard]] bool exact() const;
+  [[nodiscard]] TileStop settled();
+  [[nodiscard]] TileContext* first_worker();
+  [[nodiscard]] Cycle first_vacant(Cycle from) const;
+  [[nodiscard]] Cycle supervisor_candidate() const;
+  void resolve_sync();
+  void run_context(TileContext& c, Cycle limit);
+  void catch_up(Cycle t);
+  void emit(MachineEvent::Kind kind, Cycle cycle, ContextId context, Address pc, std::uint32_t a0);
+  void flush_events();
+
+  // One issue (tlm_execute.cpp, tlm_float.cpp).
+  void issue(TileContext& c, Cycle t);
+  const Decoded* fetch(TileContext& c, Cycle t);
+  Outcome retire(TileContext& c, const Decoded& in, Address pc, Cycle t, bool paired);
+  void trap(TileContext& c, Cycle t, Address pc, std::uint32_t word, std::uint32_t cause, std::uint32_t tval,
+            bool paired = false);
+  Outcome execute(TileContext& c, const Decoded& in, Cycle t, Step& step);
+  Outcome execute_memory(TileContext& c, const Decoded& in, Step& step);
+  Outcome execute_system(TileContext& c, const Decoded& in, Cycle t, Step& step);
+  Outcome execute_float(TileContext& c, const Decoded& in, Step& step);
+  Outcome load(TileContext& c, Address address, unsigned bytes, Step& step, std::uint32_t& value);
+  Outcome store(TileContext& c, Address address, unsigned bytes, std::uint32_t value, Step& step);
+  void stored(Address address, unsigned bytes, Cycle t);
+  void write_x(TileContext& c, unsigned rd, std::uint32_t value, Step& step);
+
+  // CSRs (tlm_csr.cpp).
+  [[nodiscard]] bool read_csr(const TileContext& c, unsigned number, Cycle t, std::uint32_t& value) const;
+  void write_csr(TileContext& c, unsigned number, Cycle t, std::uint32_t value);
+  [[nodiscard]] bool supervisor_csr_value(unsigned number, Cycle t, std::uint32_t& value) const;
+  Outcome execute_csr(TileContext& c, const Decoded& in, Cycle t, Step& step);
+  void settle_exits(Cycle t);
+
+  // Control of the tile (tlm_control.cpp).
+  Outcome execute_control(TileContext& c, const Decoded& in, Cycle t, Step& step);
+  Outcome begin_sync(TileContext& c, const Decoded& in, Cycle t, Step& step);
+  void take_effect(Cycle t);
+  Outcome start_workers(Cycle t, Step& step);
+  void start_worker(unsigned w, Address pc, std::uint32_t a0, std::uint32_t a1, Cycle t);
+  Outcome enter_exchange(Cycle t, Step& step);
+  Outcome enter_packet(Cycle t, Step& step);
+  void finish_deferred(const Step& step, Cycle next);
+  [[nodiscard]] bool bad_table(Address table) const;
+
+  // Threaded code (tlm_fast.cpp).
+  struct Handlers;
+  friend class HandlerAccess;
+  static const Handlers& handlers();
+  void run_fast(TileContext& c, Cycle limit);
+  static void run_threaded(TlmTile* tile, TileContext* c, Cycle limit, Handlers* table);
+  [[nodiscard]] static bool fast_able(const TileContext& c);
+  [[nodiscard]] bool store_now(const TileContext& c, std::uint32_t offset, unsigned bytes, Address pc);
+  void generic_float(TileContext& c, const Decoded& in);
+
+  // Decoded code of this tile (tlm_code.cpp).
+  CodePage* page(Role role, Address pc);
+  CodePage* own_page(Role role, unsigned index);
+  void code_stored(std::uint32_t offset);
+
+  TileConfig config_;
+  std::shared_ptr<CodeCache> code_;
+  Sram sram_;
+  std::array<TileContext, 7> contexts_;
+  RetireObserver* observer_ = nullptr;
+  EventObserver* events_ = nullptr;
+  std::vector<MachineEvent> queued_events_;
+  bool force_exact_ = false;
+  Cycle last_issue_ = 0;
+
+  // Supervisor.
+  Mode mode_ = Mode::stopped;
+  Step deferred_;  ///< the instruction that waits, its record not yet emitted
+  Decoded deferred_op_;
+  std::array<std::uint32_t, 3> deferred_operands_{};
+  std::uint8_t wait_mask_ = 0;  ///< workers (bit w-1) that it waits for
+  std::optional<TileStop> pending_;
+  bool tohost_hit_ = false;
+  Cycle tohost_cycle_ = 0;
+  std::uint32_t tohost_value_ = 0;
+
+  // Phase state: one x.exchange for each release, a packet window for group and host releases.
+  bool exchange_open_ = false, window_open_ = false;
+  Cycle release_ = 0;  ///< Z
+  Cycle effective_issue_ = 0;
+  Cycle fault_time_ = 0;  ///< cycle of the last exchange fault
+  std::uint32_t packet_count_ = 0, fault_cycle_ = 0;
+  std::optional<Address> stray_;
+
+  // Supervisor CSRs.
+  std::uint32_t xwstack_ = 0, xwstksz_ = 0, xwra_ = 0, xsource_ = 0;
+  std::array<std::uint32_t, 3> xbase_{};
+  std::uint32_t xexit_ = 0;
+  std::vector<std::pair<Cycle, std::uint32_t>> exits_;  ///< codes on their way: visible from the cycle
+
+  // Decoded pages by role and page number; flags by page number for stores.
+  static constexpr std::uint8_t kCodePage = 1, kWatchedPage = 2;
+  std::array<std::vector<std::shared_ptr<CodePage>>, 2> pages_;
+  std::vector<std::uint8_t> page_flags_;
+};
+
+}  // namespace tessera
