@@ -1,0 +1,306 @@
+#include "host/engine/engine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "hw/error.h"
+
+namespace tessera::engine {
+
+using driver::Event;
+using executable::Executable;
+using executable::HostStep;
+using executable::Program;
+
+Engine::Engine(const Executable& executable, driver::Driver& driver, Options options)
+    : executable_(executable), driver_(driver), options_(std::move(options)), served_(executable.streams.size(), 0) {
+  check_device();
+}
+
+void Engine::check_device() const {
+  if (executable_.instances.empty()) throw Error(Category::usage, "the executable holds no program");
+  for (const executable::Instance& instance : executable_.instances) {
+    if (instance.ipu >= driver_.ipus()) {
+      throw Error(Category::usage,
+                  fmt::format("the executable needs IPU {}, but the device has {} IPUs", instance.ipu, driver_.ipus()),
+                  executable_.name,
+                  "compile it for this platform, or choose the platform it was compiled for (" +
+                      executable_.platform_name + ")");
+    }
+    const driver::IpuInfo& info = driver_.info(instance.ipu);
+    const Program& program = executable_.programs.at(instance.program);
+    if (program.tiles > info.tiles || executable_.sram_bytes != info.sram_bytes) {
+      throw Error(Category::usage,
+                  fmt::format("the executable was compiled for {} tiles with {} bytes of SRAM, but the device has {} "
+                              "tiles with {} bytes",
+                              program.tiles, executable_.sram_bytes, info.tiles, info.sram_bytes),
+                  executable_.name, "compile it again for this platform");
+    }
+  }
+}
+
+namespace {
+
+driver::LoadRecord record_for_tile(unsigned tile, Address address, const std::vector<std::uint32_t>& words) {
+  driver::LoadRecord record;
+  record.tile = tile;
+  record.address = address;
+  record.words = words;
+  return record;
+}
+
+void add_shared(const Program& program, const executable::SharedBlob& blob, std::vector<driver::LoadRecord>& records) {
+  const std::vector<std::uint32_t>& words = program.contents.at(blob.content);
+  if (blob.class_mask != 0) {  // broadcast crosses PCI Express once
+    driver::LoadRecord record;
+    record.class_mask = blob.class_mask;
+    record.address = blob.address;
+    record.words = words;
+    records.push_back(std::move(record));
+    return;
+  }
+  for (const executable::TileRange& range : blob.tiles)
+    for (unsigned tile = range.first; tile <= range.last; ++tile)
+      records.push_back(record_for_tile(tile, blob.address, words));
+}
+
+std::vector<driver::LoadRecord> load_records(const Program& program) {
+  std::vector<driver::LoadRecord> records;
+  for (const executable::SharedBlob& blob : program.shared) add_shared(program, blob, records);
+  for (const executable::TileBlob& blob : program.blobs)
+    records.push_back(record_for_tile(blob.tile, blob.address, program.contents.at(blob.content)));
+  for (const executable::Constant& constant : program.constants) {
+    for (const executable::ConstantPiece& piece : constant.pieces) {
+      const auto first = constant.words.begin() + piece.offset;
+      records.push_back(record_for_tile(piece.tile, piece.address, {first, first + piece.words}));
+    }
+  }
+  return records;
+}
+
+}  // namespace
+
+void Engine::load_instance(const executable::Instance& instance) {
+  const Program& program = executable_.programs.at(instance.program);
+  driver_.reset(instance.ipu);
+  const unsigned device_tiles = driver_.info(instance.ipu).tiles;
+  std::vector<bool> active(device_tiles, false);
+  std::fill_n(active.begin(), program.tiles, true);
+  driver_.set_active(instance.ipu, active);
+  std::vector<std::uint8_t> classes = program.tile_class;
+  classes.resize(device_tiles, 0);
+  driver_.set_classes(instance.ipu, classes);
+  driver_.load(instance.ipu, load_records(program));
+}
+
+void Engine::attach_streams() {
+  for (const executable::Stream& stream : executable_.streams)
+    for (const executable::Instance& instance : executable_.instances)
+      driver_.attach_buffer(instance.ipu, stream.buffer, stream.bytes, stream.input, !stream.input);
+}
+
+void Engine::load() {
+  for (const executable::Instance& instance : executable_.instances) load_instance(instance);
+  attach_streams();
+  std::fill(served_.begin(), served_.end(), 0);
+  outstanding_.clear();
+  host_steps_ = 0;
+}
+
+namespace {
+
+std::uint32_t stream_index(const Executable& executable, const std::string& name, bool input) {
+  for (std::uint32_t i = 0; i < executable.streams.size(); ++i)
+    if (executable.streams[i].name == name && executable.streams[i].input == input) return i;
+  throw Error(Category::usage, fmt::format("the executable has no {} stream '{}'", input ? "input" : "output", name),
+              executable.name);
+}
+
+}  // namespace
+
+void Engine::connect(const std::string& stream, Source source) {
+  sources_[stream_index(executable_, stream, true)] = std::move(source);
+}
+
+void Engine::connect(const std::string& stream, Sink sink) {
+  sinks_[stream_index(executable_, stream, false)] = std::move(sink);
+}
+
+void Engine::check_streams() const {
+  for (std::uint32_t i = 0; i < executable_.streams.size(); ++i) {
+    if (sources_.count(i) + sinks_.count(i) == 0) {
+      throw Error(Category::usage, "stream '" + executable_.streams[i].name + "' is not connected", executable_.name,
+                  "give it an input or take its output before the run");
+    }
+  }
+}
+
+namespace {
+
+unsigned element_bytes(const executable::Stream& stream) { return graph::size_of(stream.type); }
+
+/// Row-major step -> buffer in tile order; what no run covers is padding and becomes 0.
+void scatter(const executable::Stream& stream, const std::uint8_t* step, std::uint8_t* buffer) {
+  const unsigned bytes = element_bytes(stream);
+  std::memset(buffer, 0, stream.bytes);
+  for (const executable::BufferRun& run : stream.layout)
+    for (std::uint64_t i = 0; i < run.count; ++i) {
+      const std::int64_t at = static_cast<std::int64_t>(run.offset) + static_cast<std::int64_t>(i) * run.step;
+      std::memcpy(buffer + at, step + (run.element + i) * bytes, bytes);
+    }
+}
+
+void gather(const executable::Stream& stream, const std::uint8_t* buffer, std::uint8_t* step) {
+  const unsigned bytes = element_bytes(stream);
+  for (const executable::BufferRun& run : stream.layout)
+    for (std::uint64_t i = 0; i < run.count; ++i) {
+      const std::int64_t at = static_cast<std::int64_t>(run.offset) + static_cast<std::int64_t>(i) * run.step;
+      std::memcpy(step + (run.element + i) * bytes, buffer + at, bytes);
+    }
+}
+
+}  // namespace
+
+void Engine::fill(std::uint32_t index) {
+  const executable::Stream& stream = executable_.streams[index];
+  std::vector<std::uint8_t> step(stream.elements * element_bytes(stream));
+  sources_.at(index)(served_[index]++, step.data());
+  std::uint8_t* buffer = driver_.buffer(executable_.instances.front().ipu, stream.buffer);
+  scatter(stream, step.data(), buffer);
+}
+
+void Engine::drain() {
+  for (const std::uint32_t index : outstanding_) {
+    const executable::Stream& stream = executable_.streams[index];
+    std::vector<std::uint8_t> step(stream.elements * element_bytes(stream));
+    gather(stream, driver_.buffer(executable_.instances.front().ipu, stream.buffer), step.data());
+    sinks_.at(index)(served_[index]++, step.data());
+  }
+  outstanding_.clear();
+}
+
+void Engine::serve(const Event& event) {
+  if (event.code == 0 || event.code > executable_.host_steps.size()) {
+    throw Error(Category::device_exception,
+                fmt::format("the program asked for host step {}, which does not exist", event.code),
+                fmt::format("IPU {}", event.ipu), "the executable and the machine's memory disagree; load it again");
+  }
+  const HostStep& step = executable_.host_steps[event.code - 1];
+  bool prefetched = true;
+  for (const std::uint32_t stream : step.reads) {
+    prefetched = prefetched && served_[stream] > 0;
+    fill(stream);
+  }
+  outstanding_ = step.writes;
+  driver_.acknowledge(event.ipu, true, prefetched ? options_.prefetched_ns : options_.service_ns);
+  ++host_steps_;
+  if (options_.progress) options_.progress(host_steps_, step.path);
+}
+
+RunResult Engine::run(const std::string& entry) {
+  check_streams();
+  for (const executable::Instance& instance : executable_.instances) {
+    const Program& program = executable_.programs.at(instance.program);
+    const auto found = std::find_if(program.entries.begin(), program.entries.end(),
+                                    [&](const executable::EntryPoint& e) { return e.name == entry; });
+    if (found == program.entries.end())
+      throw Error(Category::usage, "the executable has no entry point '" + entry + "'", executable_.name);
+    driver_.start(instance.ipu, found->pc);
+  }
+  for (;;) {
+    const Event event = driver_.wait(options_.limit_ns);
+    switch (event.kind) {
+      case Event::Kind::host_sync:
+        drain();
+        if (event.code == executable::kFinishedCode) return {host_steps_, driver_.counters(0)};
+        serve(event);
+        break;
+      case Event::Kind::exception:
+        raise(event.exception);
+      case Event::Kind::stopped:
+        throw Error(Category::no_progress, "the program stopped before its end", fmt::format("IPU {}", event.ipu),
+                    "every supervisor left its program: the control program is damaged");
+      case Event::Kind::timeout:
+        throw Error(Category::no_progress,
+                    fmt::format("the program did not end within {} ns of simulated time", options_.limit_ns),
+                    fmt::format("{} host steps served", host_steps_), "raise the limit, or look for an endless loop");
+    }
+  }
+}
+
+const executable::TensorMap& Engine::tensor(const std::string& name) const {
+  const Program& program = executable_.programs.at(executable_.instances.front().program);
+  const executable::TensorMap* map = executable::find_tensor(program, name);
+  if (map == nullptr) throw Error(Category::usage, "the executable exposes no tensor '" + name + "'", executable_.name);
+  return *map;
+}
+
+namespace {
+
+std::uint64_t tensor_bytes(const executable::TensorMap& map) {
+  std::uint64_t elements = 1;
+  for (const std::uint64_t d : map.shape) elements *= d;
+  return elements * graph::size_of(map.type);
+}
+
+/// First and last byte of a run, as whole words.
+struct Window {
+  Address address = 0;
+  std::size_t words = 0;
+};
+
+Window window_of(const executable::TensorRun& run, unsigned bytes) {
+  const std::int64_t first = run.address;
+  const std::int64_t last = first + static_cast<std::int64_t>(run.count - 1) * run.step;
+  const std::int64_t low = std::min(first, last) & ~std::int64_t{3};
+  const std::int64_t high = (std::max(first, last) + bytes + 3) & ~std::int64_t{3};
+  return {static_cast<Address>(low), static_cast<std::size_t>(high - low) / 4};
+}
+
+}  // namespace
+
+std::vector<std::uint8_t> Engine::read_tensor(const std::string& name) const {
+  const executable::TensorMap& map = tensor(name);
+  const unsigned bytes = graph::size_of(map.type);
+  std::vector<std::uint8_t> out(tensor_bytes(map));
+  std::vector<std::uint32_t> words;
+  for (const executable::TensorRun& run : map.runs) {
+    if (run.count == 0) continue;
+    const Window window = window_of(run, bytes);
+    words.resize(window.words);
+    driver_.read_tile(executable_.instances.front().ipu, run.tile, window.address, words.data(), words.size());
+    const auto* base = reinterpret_cast<const std::uint8_t*>(words.data());
+    for (std::uint64_t i = 0; i < run.count; ++i) {
+      const std::int64_t at = static_cast<std::int64_t>(run.address) + static_cast<std::int64_t>(i) * run.step;
+      std::memcpy(out.data() + (run.element + i) * bytes, base + (at - window.address), bytes);
+    }
+  }
+  return out;
+}
+
+void Engine::write_tensor(const std::string& name, const std::vector<std::uint8_t>& bytes_in) {
+  const executable::TensorMap& map = tensor(name);
+  if (bytes_in.size() != tensor_bytes(map)) {
+    throw Error(Category::usage,
+                fmt::format("tensor '{}' takes {} bytes, but {} were given", name, tensor_bytes(map), bytes_in.size()));
+  }
+  const unsigned bytes = graph::size_of(map.type);
+  const unsigned ipu = executable_.instances.front().ipu;
+  std::vector<std::uint32_t> words;
+  for (const executable::TensorRun& run : map.runs) {
+    if (run.count == 0) continue;
+    const Window window = window_of(run, bytes);
+    words.resize(window.words);
+    driver_.read_tile(ipu, run.tile, window.address, words.data(), words.size());  // neighbours in the words stay
+    auto* base = reinterpret_cast<std::uint8_t*>(words.data());
+    for (std::uint64_t i = 0; i < run.count; ++i) {
+      const std::int64_t at = static_cast<std::int64_t>(run.address) + static_cast<std::int64_t>(i) * run.step;
+      std::memcpy(base + (at - window.address), bytes_in.data() + (run.element + i) * bytes, bytes);
+    }
+    driver_.write_tile(ipu, run.tile, window.address, words.data(), words.size());
+  }
+}
+
+}  // namespace tessera::engine

@@ -1,0 +1,87 @@
+// Runs an executable on claimed IPUs: loads it, serves its host syncs and streams, turns device exceptions into errors
+// that name vertex, codelet and program path, reads and writes tensors by name.
+//
+// Knows the executable and the driver; never sees a graph, a compiler or a simulator. Host time is simulated time: the
+// service latency of the platform, never wall time.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "host/driver/driver.h"
+#include "host/executable/executable.h"
+
+namespace tessera::engine {
+
+/// Fills one step of an input stream: `elements` x element size bytes, row-major, little endian. step counts from 0.
+using Source = std::function<void(std::uint64_t step, std::uint8_t* bytes)>;
+/// Takes one step of an output stream.
+using Sink = std::function<void(std::uint64_t step, const std::uint8_t* bytes)>;
+
+struct Options {
+  std::uint64_t service_ns = 2000;             ///< simulated host time for a step whose data is not prefetched
+  std::uint64_t prefetched_ns = 300;           ///< the same when every input stream of the step was served before
+  std::uint64_t limit_ns = ~std::uint64_t{0};  ///< simulated time the run may take; then Error(no_progress)
+  /// Called after each host step: (steps served, step's path).
+  std::function<void(std::uint64_t, const std::string&)> progress;
+  /// Adds what only a debugger can see to an exception (registers, source line); may be empty.
+  std::function<std::string(const driver::ExceptionInfo&)> inspect;
+};
+
+struct RunResult {
+  std::uint64_t host_steps = 0;
+  driver::Counters counters;  ///< of IPU 0, when the program had ended
+};
+
+class Engine {
+ public:
+  /// Instance i of the executable runs on IPU i of the driver. Both must outlive the engine. Throws Error(usage) if the
+  /// executable is for another number of tiles, IPUs or another SRAM size than the device has; both values are named.
+  Engine(const executable::Executable& executable, driver::Driver& driver, Options options = {});
+
+  /// Resets the IPUs and loads code, tables and constants; attaches stream buffers. Before the first run, and again to
+  /// start from the loaded state.
+  void load();
+
+  /// Every stream of the executable must be connected before run(). Throws Error(usage) for an unknown name or
+  /// direction.
+  void connect(const std::string& stream, Source source);
+  void connect(const std::string& stream, Sink sink);
+
+  /// Runs an entry point to its end. Throws Error: device_exception, no_progress, usage (unconnected stream).
+  RunResult run(const std::string& entry = "main");
+
+  /// Tensor by name, row-major bytes; the program stands (loaded and not started, or ended). Throws Error(usage) for an
+  /// unknown name or a wrong number of bytes.
+  [[nodiscard]] std::vector<std::uint8_t> read_tensor(const std::string& name) const;
+  void write_tensor(const std::string& name, const std::vector<std::uint8_t>& bytes);
+
+ private:
+  void check_device() const;
+  void load_instance(const executable::Instance& instance);
+  void attach_streams();
+  void check_streams() const;
+  void serve(const driver::Event& event);
+  void drain();
+  void fill(std::uint32_t stream);
+  [[nodiscard]] const executable::TensorMap& tensor(const std::string& name) const;
+  [[noreturn]] void raise(const driver::ExceptionInfo& info) const;
+
+  const executable::Executable& executable_;
+  driver::Driver& driver_;
+  Options options_;
+  std::map<std::uint32_t, Source> sources_;  // by stream index
+  std::map<std::uint32_t, Sink> sinks_;
+  std::vector<std::uint64_t> served_;       // steps per stream
+  std::vector<std::uint32_t> outstanding_;  // output streams whose step is being written
+  std::uint64_t host_steps_ = 0;
+};
+
+/// Text for a device exception: cause, tile, context, pc with symbol, vertex candidates, compute set, program path, or
+/// exchange phase and tensors for exchange faults.
+[[nodiscard]] std::string describe(const executable::Executable& executable, const driver::ExceptionInfo& info);
+
+}  // namespace tessera::engine
