@@ -23,7 +23,7 @@ using Json = nlohmann::ordered_json;
 
 /// Calls v.text / v.number / v.enter / v.leave for every key, in canonical order. P is Platform or const Platform.
 template <typename P, typename V>
-void visit(P& p, V&& v) {
+void visit(P&& p, V&& v) {
   const std::uint64_t many = 1000000;
   v.text("name", p.name);
   v.text("description", p.description);
@@ -84,6 +84,31 @@ struct Writer {
     (*at)[key] = value;
   }
   void enter(const char* key) { at = &((*at)[key] = Json::object()); }
+  void leave() { at = &root; }
+};
+
+/// Writes the JSON schema (draft 2020-12) of a platform file.
+struct SchemaWriter {
+  Json root = object();
+  Json* at = &root;
+  static Json object() {
+    return {{"type", "object"},
+            {"additionalProperties", false},
+            {"required", Json::array()},
+            {"properties", Json::object()}};
+  }
+  Json& add(const char* key, Json what) {
+    (*at)["required"].push_back(key);
+    return (*at)["properties"][key] = std::move(what);
+  }
+  void text(const char* key, const std::string&) { add(key, {{"type", "string"}}); }
+  template <typename T>
+  void number(const char* key, const T&, std::uint64_t low, std::uint64_t high, std::uint64_t step = 1) {
+    Json what = {{"type", "integer"}, {"minimum", low}, {"maximum", high}};
+    if (step != 1) what["multipleOf"] = step;
+    add(key, std::move(what));
+  }
+  void enter(const char* key) { at = &add(key, object()); }
   void leave() { at = &root; }
 };
 
@@ -239,6 +264,14 @@ std::string Platform::to_json() const {
   Writer writer;
   visit(*this, writer);
   return writer.root.dump(2) + "\n";
+}
+
+std::string platform_schema() {
+  SchemaWriter writer;
+  visit(Platform{}, writer);
+  Json schema = {{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", "Tessera platform"}};
+  schema.update(writer.root);
+  return schema.dump(2) + "\n";
 }
 
 std::uint64_t Platform::hash() const {

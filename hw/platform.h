@@ -131,6 +131,9 @@ struct Platform {
   friend bool operator==(const Platform& a, const Platform& b) { return a.to_json() == b.to_json(); }
 };
 
+/// JSON schema of platform files; docs/schema/platform.json holds the same text.
+[[nodiscard]] std::string platform_schema();
+
 /// Names of the built-in platforms, in alphabetical order.
 [[nodiscard]] std::vector<std::string> platform_names();
 

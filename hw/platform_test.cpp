@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "hw/error.h"
@@ -101,6 +103,13 @@ TEST(Platform, StrictReader) {
   EXPECT_NE(message_after([](Json& j) { j["sync"] = 3; }).find("must be an object"), std::string::npos);
   EXPECT_NE(message_after([](Json& j) { j["name"] = 3; }).find("must be a string"), std::string::npos);
   EXPECT_NE(message_after([](Json& j) { j = Json::array(); }).find("must be an object"), std::string::npos);
+}
+
+TEST(Platform, SchemaInTheManual) {
+  std::ifstream in(TESSERA_SOURCE "/docs/schema/platform.json");
+  const std::string text((std::istreambuf_iterator<char>(in)), {});
+  EXPECT_EQ(text, platform_schema()) << "put this text into docs/schema/platform.json";
+  EXPECT_EQ(Json::parse(text)["properties"]["tiles"]["maximum"], 4095);
 }
 
 TEST(Platform, BadNamesAndFiles) {

@@ -9,5 +9,7 @@ namespace tessera::cli {
 void add_all_commands(CLI::App& app, Context& context);
 
 void add_onnx_test(CLI::App& app, Context& context);
+/// platforms, isa, registers.
+void add_hw_commands(CLI::App& app, Context& context);
 
 }  // namespace tessera::cli
