@@ -10,34 +10,40 @@
 
 #define TESSERA_INFINITY_BITS 0x7f800000u
 #define TESSERA_NAN_BITS 0x7fc00000u
-#define TESSERA_LN2_HI 0.69314718f      /* ln 2 to 24 bits */
-#define TESSERA_LN2_LO -1.904654212e-9f /* and the rest */
+#define TESSERA_LN2_HI 0.693145752f    /* ln 2 to 16 bits: its product with an exponent is exact */
+#define TESSERA_LN2_LO 1.42860677e-06f /* and the rest */
 
-/* exp(r) for |r| <= 0.347, r the rest of the argument after n = nearest(x / ln 2). */
-static inline f32 tessera_exp_reduced(f32 x, i32* n) {
+/* exp(r) for |r| <= 0.347, r the rest of the argument after n = nearest(x / ln 2); `low` is about what rounding
+ * r and the result lost. */
+static inline f32 tessera_exp_reduced(f32 x, i32* n, f32* low) {
   *n = tessera_f32_to_i32_nearest(x * 1.44269504f);
   const f32 scale = (f32)*n;
-  f32 r = tessera_fma(scale, -TESSERA_LN2_HI, x);
-  r = tessera_fma(scale, -TESSERA_LN2_LO, r);
+  const f32 exact = tessera_fma(scale, -TESSERA_LN2_HI, x);
+  const f32 r = tessera_fma(scale, -TESSERA_LN2_LO, exact);
   f32 p = tessera_fma(1.395047642e-3f, r, 8.368902840e-3f);
   p = tessera_fma(p, r, 4.166620597e-2f);
   p = tessera_fma(p, r, 1.666651964e-1f);
   p = tessera_fma(p, r, 0.5f);
-  p = tessera_fma(p, r * r, r);
-  return 1.0f + p;
+  /* 1 + r in two parts, so that only the last addition rounds at the size of the result. */
+  const f32 high = 1.0f + r;
+  const f32 rest = tessera_fma(p, r * r, r - (high - 1.0f));
+  const f32 result = high + rest;
+  *low = (rest - (result - high)) + tessera_fma(scale, -TESSERA_LN2_LO, exact - r);
+  return result;
 }
 
 static inline f32 tessera_exp(f32 x) {
   const uint32_t magnitude = tessera_f32_bits(x) & 0x7fffffffu;
   i32 n;
+  f32 low;
   if (__builtin_expect(magnitude < 0x42ae0000u, 1)) { /* |x| < 87: the result is normal */
-    const f32 p = tessera_exp_reduced(x, &n);
+    const f32 p = tessera_exp_reduced(x, &n, &low);
     return tessera_f32_from_bits(tessera_f32_bits(p) + ((uint32_t)n << 23));
   }
   if (x != x) return tessera_f32_from_bits(TESSERA_NAN_BITS);
   if (x > 88.7228394f) return tessera_f32_from_bits(TESSERA_INFINITY_BITS);
   if (x < -103.972084f) return 0.0f;
-  const f32 p = tessera_exp_reduced(x, &n);
+  const f32 p = tessera_exp_reduced(x, &n, &low);
   const i32 half = n >> 1; /* two factors, so that each is normal and only the last product rounds */
   const f32 first = tessera_f32_from_bits((uint32_t)(half + 127) << 23);
   const f32 second = tessera_f32_from_bits((uint32_t)(n - half + 127) << 23);
@@ -72,28 +78,43 @@ static inline f32 tessera_log(f32 x) {
   return tessera_fma(n, TESSERA_LN2_HI, f + rest);
 }
 
+/* With e = exp(-|x|): 1 / (1 + e), or e / (1 + e) for a negative x. There the ulp of the result may be half that of e,
+ * so what rounding lost in e and in 1 + e is put back: ds = s (1 - s) (de / e - dd), with 1 / p within a tenth of
+ * 2.121 - p. */
 static inline f32 tessera_sigmoid(f32 x) {
-  const uint32_t sign = tessera_f32_bits(x) & 0x80000000u;
-  const f32 e = tessera_exp(tessera_f32_from_bits(tessera_f32_bits(x) | 0x80000000u)); /* exp(-|x|) <= 1 */
-  const f32 numerator = sign ? e : 1.0f;
-  return tessera_f32(numerator / (1.0f + e));
+  const uint32_t bits = tessera_f32_bits(x);
+  const f32 negative = tessera_f32_from_bits(bits | 0x80000000u);
+  if (__builtin_expect((bits & 0x7fffffffu) >= 0x42ae0000u, 0)) { /* |x| >= 87: 1, or exp(x), or a NaN */
+    if (x != x) return tessera_f32_from_bits(TESSERA_NAN_BITS);
+    return bits >> 31 ? tessera_exp(x) : 1.0f;
+  }
+  i32 n;
+  f32 low;
+  const f32 p = tessera_exp_reduced(negative, &n, &low);
+  const f32 e = tessera_f32_from_bits(tessera_f32_bits(p) + ((uint32_t)n << 23));
+  const f32 d = 1.0f + e;
+  if (!(bits >> 31)) return 1.0f / d;
+  const f32 s = e / d;
+  const f32 lost = tessera_fma(low, 2.121f - p, (d - 1.0f) - e);
+  return tessera_fma(tessera_fma(-s, s, s), lost, s);
 }
 
 static inline f32 tessera_tanh(f32 x) {
   const f32 a = tessera_f32_from_bits(tessera_f32_bits(x) & 0x7fffffffu);
   const uint32_t sign = tessera_f32_bits(x) & 0x80000000u;
+  if (x != x) return tessera_f32_from_bits(TESSERA_NAN_BITS);
+  f32 y = 1.0f; /* from 9.02 on the nearest f32 is 1 */
   if (a < 0.625f) {
-    const f32 z = x * x;
+    const f32 z = a * a;
     f32 p = tessera_fma(2.124857623e-3f, z, -8.158907294e-3f);
     p = tessera_fma(p, z, 2.169384062e-2f);
     p = tessera_fma(p, z, -5.394564942e-2f);
     p = tessera_fma(p, z, 1.333319843e-1f);
     p = tessera_fma(p, z, -3.333333135e-1f);
-    return tessera_fma(p * z, x, x);
+    y = tessera_fma(p * z, a, a);
+  } else if (a < 9.1f) {
+    y = 1.0f - 2.0f / (tessera_exp(a + a) + 1.0f);
   }
-  if (x != x) return tessera_f32_from_bits(TESSERA_NAN_BITS);
-  f32 y = 1.0f; /* from 9.02 on the nearest f32 is 1 */
-  if (a < 9.1f) y = 1.0f - 2.0f / (tessera_exp(a + a) + 1.0f);
   return tessera_f32_from_bits(tessera_f32_bits(y) | sign);
 }
 

@@ -1,9 +1,8 @@
-// Notes against the ABI's layout rules, code analysis, linking.
+// Notes against the ABI's layout rules; names.
 #include "host/codelets/codelet.h"
 
 #include <gtest/gtest.h>
 
-#include "host/codelets/linker.h"
 #include "hw/error.h"
 
 namespace tessera {
@@ -24,7 +23,7 @@ TEST(CodeletLibrary, OffsetsFollowTheAbi) {
     }
     EXPECT_EQ(codelet.state_bytes, (at + align - 1) / align * align) << codelet.name;
   }
-  EXPECT_GT(checked, 5u);
+  EXPECT_GT(checked, 300u);
 }
 
 TEST(CodeletLibrary, UnknownNameGetsTheNearest) {
@@ -35,17 +34,6 @@ TEST(CodeletLibrary, UnknownNameGetsTheNearest) {
     EXPECT_EQ(e.category(), Category::usage);
     EXPECT_NE(e.advice().find("Copy_u32"), std::string::npos);
   }
-}
-
-TEST(Linker, FirmwareAndCodeletsAreLocated) {
-  const auto image =
-      link(CodeletLibrary::builtin(), {kFirmwareBoot, kFirmwareDispatch, kFirmwareExit, "Copy_u32"}, 0x40040);
-  EXPECT_EQ(image.address_of(kFirmwareBoot), 0x40040u);
-  const auto where = image.locate(image.address_of("Copy_u32") + 8);
-  EXPECT_EQ(where.function, "Copy_u32");
-  EXPECT_EQ(where.file, "firmware/codelets/copy.c");
-  EXPECT_GT(where.line, 0u);
-  for (const auto& blob : image.blobs) EXPECT_LE(blob.address + blob.bytes.size(), image.end);
 }
 
 }  // namespace

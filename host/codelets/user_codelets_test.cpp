@@ -1,0 +1,113 @@
+// User sources: compiled, cached, refused with the reason.
+#include "host/codelets/user_codelets.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "host/codelets/linker.h"
+#include "hw/error.h"
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+
+class UserCodelets : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::temp_directory_path() / ("tessera-user-codelets-" + std::to_string(getpid()));
+    fs::create_directories(folder_);
+    setenv("TESSERA_CACHE", (folder_ / "cache").c_str(), 1);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  std::string write(const std::string& body) {
+    const fs::path path = folder_ / "user.c";
+    std::ofstream(path) << "#include \"tessera/vertex.h\"\n" << body;
+    return path.string();
+  }
+  /// The message of the error that adding this source gives.
+  std::string refused(const std::string& body) {
+    try {
+      CodeletLibrary library = CodeletLibrary::builtin();
+      library.add(compile_user_codelets(write(body)), "user.c");
+    } catch (const Error& e) {
+      EXPECT_EQ(e.category(), Category::usage);
+      return e.message();
+    }
+    return "(accepted)";
+  }
+  fs::path folder_;
+};
+
+TEST_F(UserCodelets, AreAddedLinkedAndCached) {
+  const std::string path = write(
+      "VERTEX(Halve, IN(f32, x, 8, 2), OUT_SPAN(f32, y), VALUE(u8, flag), VALUE(i32, k)) {\n"
+      "  for (uint32_t i = 0; i < state->y.count; ++i) state->y.data[i] = state->x[i] * 0.5f;\n}\n"
+      "VERTEX(Divide64, IN(u32, x), OUT(u32, y)) {\n"
+      "  state->y[0] = (u32)((((uint64_t)state->x[0] << 32) | state->x[1]) / state->x[2]);\n}\n");
+  const auto object = compile_user_codelets(path);
+  CodeletLibrary library = CodeletLibrary::builtin();
+  const std::size_t before = library.codelets().size();
+  library.add(object, path);
+  EXPECT_EQ(library.codelets().size(), before + 2);
+  EXPECT_EQ(CodeletLibrary::builtin().codelets().size(), before) << "the built-in library must not change";
+  const auto& halve = library.at("Halve");
+  ASSERT_EQ(halve.fields.size(), 4u);
+  EXPECT_EQ(halve.fields[0].align, 8u);
+  EXPECT_EQ(halve.fields[0].minimum, 2u);
+  EXPECT_EQ(halve.fields[3].offset, 16u);
+  EXPECT_EQ(halve.state_bytes, 20u);
+  const auto image = link(library, {"Halve", "Divide64"}, 0x50000);
+  EXPECT_GT(image.needs.at("Divide64").size(), 1u) << "the 64-bit division of libgcc is part of it";
+  ASSERT_EQ(std::distance(fs::directory_iterator(folder_ / "cache"), fs::directory_iterator()), 1);
+  EXPECT_EQ(compile_user_codelets(path), object);
+  ASSERT_EQ(std::distance(fs::directory_iterator(folder_ / "cache"), fs::directory_iterator()), 1);
+}
+
+TEST_F(UserCodelets, CompilerMessagesReachTheUser) {
+  EXPECT_NE(refused("VERTEX(Bad, OUT(f32, y)) { state->z[0] = 1; }").find("no member named 'z'"), std::string::npos);
+}
+
+TEST_F(UserCodelets, RulesAreKept) {
+  EXPECT_NE(refused("static __attribute__((noinline)) u32 f(u32 n) { return n < 2 ? n : f(n - 1) + f(n - 2) * n; }\n"
+                    "VERTEX(Bad, OUT(u32, y)) { state->y[0] = f(state->y[1]); }")
+                .find("recursive"),
+            std::string::npos);
+  EXPECT_NE(refused("void g(u32*);\n__attribute__((noinline)) void g(u32* p) { __asm__ volatile(\"\" : : \"r\"(p)); }\n"
+                    "VERTEX(Bad, OUT(u32, y)) { u32 a[state->y[0]]; g(a); }")
+                .find("stack pointer"),
+            std::string::npos);
+  EXPECT_NE(
+      refused("VERTEX(Bad, IN(u32, x), OUT(u32, y)) { state->y[0] = ((u32 (*)(u32))(uintptr_t)state->x[0])(1) + 1; }")
+          .find("through a pointer"),
+      std::string::npos);
+  EXPECT_NE(refused("static u32 kept; VERTEX(Bad, OUT(u32, y)) { state->y[0] = kept++; }").find("writable"),
+            std::string::npos);
+  EXPECT_NE(refused("VERTEX(Add_f32, OUT(u32, y)) { state->y[0] = 1; }").find("two codelets"), std::string::npos);
+}
+
+TEST_F(UserCodelets, UndefinedFunctionsAreNamed) {
+  CodeletLibrary library = CodeletLibrary::builtin();
+  library.add(compile_user_codelets(
+                  write("float sinf(float);\nVERTEX(Sine, OUT(f32, y)) { state->y[0] = sinf(state->y[1]); }")),
+              "user.c");
+  try {
+    (void)link(library, {"Sine"}, 0x50000);
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_NE(e.message().find("sinf"), std::string::npos);
+  }
+}
+
+TEST_F(UserCodelets, AnObjectOfAnotherMachineIsRefused) {
+  CodeletLibrary library;
+  EXPECT_THROW(library.add({1, 2, 3}, "junk"), Error);
+}
+
+}  // namespace
+}  // namespace tessera
