@@ -64,15 +64,15 @@ void decode_pair(const std::uint8_t* bytes, Role role, Decoded* out) {
 void CodePage::decode(const std::uint8_t* page_bytes, unsigned index) {
   index &= ~1u;
   decode_pair(page_bytes + 4 * index, role, &decoded[index]);
+  decoded_pair[index / 2] = true;
   for (unsigned i = index; i < index + 2; ++i) fast[i] = threaded_op(decoded[i], i, address + 4 * i);
 }
 
 void CodePage::forget(unsigned index) {
   index &= ~1u;
   fast[index] = fast[index + 1] = undecoded_op();
+  decoded_pair[index / 2] = false;
 }
-
-bool CodePage::known(unsigned index) const { return fast[index].handler != undecoded_op().handler; }
 
 std::shared_ptr<CodePage> CodeCache::find(Role role, Address address, const std::uint8_t* bytes) {
   const std::uint64_t key = hash(bytes, address, role);

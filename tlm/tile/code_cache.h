@@ -53,13 +53,14 @@ struct CodePage {
   std::uint32_t longest = 0;  ///< upper bound of the slots from any word to the next jump out of a straight line
   Role role = Role::supervisor;
   bool shared = false;
+  std::array<bool, kPageWords / 2> decoded_pair{};  ///< doublewords that stand decoded
   Address address = 0;
 
   /// Decodes the doubleword that holds word `index`.
   void decode(const std::uint8_t* page_bytes, unsigned index);
   /// Marks the doubleword that holds word `index` as to be decoded before it runs.
   void forget(unsigned index);
-  [[nodiscard]] bool known(unsigned index) const;
+  [[nodiscard]] bool known(unsigned index) const { return decoded_pair[index / 2]; }
 };
 
 /// Pages shared by the tiles of a process; a chip gives one to all its tiles. Safe for several threads.

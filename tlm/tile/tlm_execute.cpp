@@ -24,7 +24,7 @@ const Decoded* TlmTile::fetch(TileContext& c, Cycle t) {
   }
   CodePage* code = page(c.supervisor() ? Role::supervisor : Role::worker, pc);
   const unsigned index = (offset & (kPageBytes - 1)) / 4;
-  if (!code->known(index)) code->decode(sram_.data() + (offset & ~(kPageBytes - 1)), index);
+  if (!code->known(index)) decode(*code, index);
   return &code->decoded[index];
 }
 
@@ -269,13 +269,13 @@ TlmTile::Outcome TlmTile::store(TileContext&, Address address, unsigned bytes, s
   step.record.write_addr = address;
   step.record.write_mask = static_cast<std::uint8_t>((1u << bytes) - 1);
   step.record.write_data = bytes == 4 ? value : value & ((1u << 8 * bytes) - 1);
-  if (page_flags_[offset >> kPageBits] != 0) stored(address, bytes, step.record.cycle);
+  if (line_flags_[offset >> kLineBits] != 0) stored(address, bytes, step.record.cycle);
   return Outcome::done;
 }
 
 void TlmTile::stored(Address address, unsigned bytes, Cycle t) {
   const std::uint32_t offset = address - kSramBase;
-  if ((page_flags_[offset >> kPageBits] & kCodePage) != 0) code_stored(offset);
+  if ((line_flags_[offset >> kLineBits] & kCodeLine) != 0) code_stored(offset);
   if (config_.tohost == 0 || address + bytes <= config_.tohost || address >= config_.tohost + 4) return;
   std::memcpy(&tohost_value_, sram_.data() + (config_.tohost - kSramBase), sizeof tohost_value_);
   if (tohost_value_ == 0) return;

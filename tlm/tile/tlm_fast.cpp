@@ -177,7 +177,8 @@ void TlmTile::run_threaded(TlmTile* tile, TileContext* c, Cycle limit, Handlers*
     X(lui, )
     X(auipc, )
     X(lb, )
-    X(lbu, ) X(lh, ) X(lhu, ) X(lw, ) X(sb, ) X(sh, ) X(sw, ) X(flw, ) X(fsw, )
+    X(lbu, )
+    X(lh, ) X(lhu, ) X(lw, ) X(sb, ) X(sh, ) X(sw, ) X(flw, ) X(fsw, )
 #undef X
 #define X(name, expression) table->plain[unsigned(Op::name)] = &&L_##name;
         TESSERA_DIVISIONS(X) X(jalr, ) X(fence, ) X(fadd_s, ) X(fsub_s, ) X(fmul_s, ) X(fdiv_s, ) X(fsqrt_s, )
@@ -201,7 +202,7 @@ void TlmTile::run_threaded(TlmTile* tile, TileContext* c, Cycle limit, Handlers*
 
   const Role role = c->supervisor() ? Role::supervisor : Role::worker;
   std::uint8_t* const memory = tile->sram_.data();
-  const std::uint8_t* const flags = tile->page_flags_.data();
+  const std::uint8_t* const flags = tile->line_flags_.data();
   const std::uint32_t size = static_cast<std::uint32_t>(tile->sram_.size());
   const std::uint32_t words = size / 4, halves = size / 2;
   const Cycle start = c->next;
@@ -335,7 +336,7 @@ L_fence:
     const std::uint32_t at = OFFSET;                         \
     if (UNLIKELY(!(inside))) goto slow;                      \
     const type v = static_cast<type>(source);                \
-    if (UNLIKELY(flags[at >> kPageBits] != 0)) {             \
+    if (UNLIKELY(flags[at >> kLineBits] != 0)) {             \
       if (!tile->store_now(*c, at, sizeof v, PC)) goto slow; \
       std::memcpy(memory + at, &v, sizeof v);                \
       offset = at;                                           \
@@ -416,13 +417,13 @@ generic : {  // any rounding field; cannot trap here (frm is 0, FS is not)
 }
 
 undecoded:
-  page->decode(memory + (page->address - kSramBase), static_cast<unsigned>(o - first));
+  tile->decode(*page, static_cast<unsigned>(o - first));
   GO;
 
 code_written : {
+  if (!tile->code_stored(offset)) NEXT;
   const std::ptrdiff_t at = o - first, from = line - first;
   const unsigned index = (page->address - kSramBase) >> kPageBits;
-  tile->code_stored(offset);
   page = tile->pages_[static_cast<unsigned>(role)][index].get();
   first = page->fast.data();
   stop_at = budget - page->longest;

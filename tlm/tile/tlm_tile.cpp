@@ -30,9 +30,10 @@ TlmTile::TlmTile(const TileConfig& config, std::shared_ptr<CodeCache> code)
   }
   const std::size_t pages = (config.sram_bytes + kPageBytes - 1) / kPageBytes;
   for (auto& list : pages_) list.resize(pages);
-  page_flags_.resize(pages);
-  if (config.tohost != 0 && config.tohost - kSramBase < config.sram_bytes)
-    page_flags_[(config.tohost - kSramBase) >> kPageBits] |= kWatchedPage;
+  line_flags_.resize(pages * (kPageBytes / kLineBytes));
+  if (config.tohost == 0) return;
+  for (const Address byte : {config.tohost, config.tohost + 3})
+    if (byte - kSramBase < config.sram_bytes) line_flags_[(byte - kSramBase) >> kLineBits] |= kWatchedLine;
 }
 
 void TlmTile::start(Address pc, Cycle at) {

@@ -145,7 +145,9 @@ class TlmTile final : public TileModel {
   // Decoded code of this tile (tlm_code.cpp).
   CodePage* page(Role role, Address pc);
   CodePage* own_page(Role role, unsigned index);
-  void code_stored(std::uint32_t offset);
+  void decode(CodePage& page, unsigned index);
+  /// A store into a line with decoded code; true if a decoded doubleword was forgotten (a page may have been replaced).
+  bool code_stored(std::uint32_t offset);
 
   TileConfig config_;
   std::shared_ptr<CodeCache> code_;
@@ -182,10 +184,12 @@ class TlmTile final : public TileModel {
   std::uint32_t xexit_ = 0;
   std::vector<std::pair<Cycle, std::uint32_t>> exits_;  ///< codes on their way: visible from the cycle
 
-  // Decoded pages by role and page number; flags by page number for stores.
-  static constexpr std::uint8_t kCodePage = 1, kWatchedPage = 2;
+  // Decoded pages by role and page number. Stores look at a flag for each line of 64 bytes: whether a word of it may
+  // stand decoded in a page, and whether it is watched.
+  static constexpr std::uint8_t kCodeLine = 1, kWatchedLine = 2;
+  static constexpr unsigned kLineBits = 6, kLineBytes = 1u << kLineBits;
   std::array<std::vector<std::shared_ptr<CodePage>>, 2> pages_;
-  std::vector<std::uint8_t> page_flags_;
+  std::vector<std::uint8_t> line_flags_;
 };
 
 }  // namespace tessera
