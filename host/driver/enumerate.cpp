@@ -1,0 +1,143 @@
+// See enumerate.h.
+#include "host/driver/enumerate.h"
+
+#include <algorithm>
+
+#include "hw/error.h"
+#include "hw/pcie.h"
+
+namespace tessera::driver {
+
+using namespace pcie;
+
+namespace {
+
+constexpr std::uint64_t kWindowGrain = 0x10'0000;  // bridge windows are whole MiB
+
+std::uint64_t align(std::uint64_t value, std::uint64_t to) { return (value + to - 1) / to * to; }
+
+class Enumerator {
+ public:
+  Enumerator(Transport& transport, const PciWindows& windows) : t_(transport), w_(windows) {}
+
+  std::vector<PciFunction> run() {
+    scan(0, 0);
+    return std::move(found_);
+  }
+
+ private:
+  static constexpr unsigned kDevices = 32;
+
+  void scan(unsigned bus, unsigned root_port) {
+    for (unsigned device = 0; device < kDevices; ++device) {
+      const PciAddress at{static_cast<std::uint8_t>(bus), static_cast<std::uint8_t>(device), 0};
+      const std::uint32_t id = t_.config_read(at, kVendorId, 4);
+      if ((id & 0xffff) == 0xffff) continue;
+      const unsigned port = bus == 0 ? device : root_port;
+      if ((t_.config_read(at, kHeaderType, 1) & 0x7f) == 1)
+        bridge(at, port);
+      else
+        endpoint(at, id, port);
+    }
+  }
+
+  void bridge(PciAddress at, unsigned root_port) {
+    const unsigned secondary = ++last_bus_;
+    if (secondary > 0xff) throw Error(Category::device_exception, "PCI Express: more than 256 buses");
+    t_.config_write(at, kPrimaryBus, 1, at.bus);
+    t_.config_write(at, kSecondaryBus, 1, secondary);
+    t_.config_write(at, kSubordinateBus, 1, 0xff);  // all that is to come, while we look below
+    w_.memory = align(w_.memory, kWindowGrain);
+    w_.prefetch = align(w_.prefetch, kWindowGrain);
+    const std::uint64_t memory = w_.memory, prefetch = w_.prefetch;
+    scan(secondary, root_port);
+    t_.config_write(at, kSubordinateBus, 1, last_bus_);
+    w_.memory = align(w_.memory, kWindowGrain);
+    w_.prefetch = align(w_.prefetch, kWindowGrain);
+    window(at, kMemoryBase, kMemoryLimit, memory, w_.memory);
+    const std::uint64_t limit = w_.prefetch - 1;
+    window(at, kPrefetchBase, kPrefetchLimit, prefetch, w_.prefetch);
+    if (w_.prefetch > prefetch) {
+      t_.config_write(at, kPrefetchBaseHigh, 4, static_cast<std::uint32_t>(prefetch >> 32));
+      t_.config_write(at, kPrefetchLimitHigh, 4, static_cast<std::uint32_t>(limit >> 32));
+    }
+    const std::uint32_t command = t_.config_read(at, kCommand, 2);
+    t_.config_write(at, kCommand, 2, command | kCommandMemory | kCommandBusMaster);
+  }
+
+  /// Opens a window on [from, to), or shuts it if it is empty.
+  void window(PciAddress at, unsigned base, unsigned limit, std::uint64_t from, std::uint64_t to) {
+    const bool empty = from == to;
+    t_.config_write(at, base, 2, empty ? 0xfff0 : static_cast<std::uint32_t>(from >> 16 & 0xfff0));
+    t_.config_write(at, limit, 2, empty ? 0 : static_cast<std::uint32_t>((to - 1) >> 16 & 0xfff0));
+  }
+
+  void endpoint(PciAddress at, std::uint32_t id, unsigned root_port) {
+    PciFunction function;
+    function.at = at;
+    function.vendor = static_cast<std::uint16_t>(id);
+    function.device = static_cast<std::uint16_t>(id >> 16);
+    function.root_port = root_port;
+    t_.config_write(at, kCommand, 2, t_.config_read(at, kCommand, 2) & ~std::uint32_t{kCommandMemory});
+    for (unsigned i = 0; i < 6; ++i) i += size_bar(function, i);
+    found_.push_back(function);
+  }
+
+  /// Sizes BAR `i` and places it; 1 if it takes two registers.
+  unsigned size_bar(PciFunction& function, unsigned i) {
+    const unsigned offset = kBar0 + 4 * i;
+    t_.config_write(function.at, offset, 4, 0xffffffff);
+    const std::uint32_t low = t_.config_read(function.at, offset, 4);
+    if (low == 0) return 0;
+    if ((low & 1) != 0) throw Error(Category::device_exception, "PCI Express: an I/O BAR, which is not supported");
+    const bool wide = (low & 6) == kBar64;
+    std::uint64_t mask = (low & ~std::uint64_t{0xf}) | 0xffffffff00000000ull;
+    if (wide) {
+      t_.config_write(function.at, offset + 4, 4, 0xffffffff);
+      mask = (std::uint64_t{t_.config_read(function.at, offset + 4, 4)} << 32) | (low & ~0xfu);
+    }
+    PciFunction::Bar& bar = function.bars[i];
+    bar.size = ~mask + 1;
+    bar.prefetchable = wide && (low & kBarPrefetchable) != 0;
+    bar.address = place(bar);
+    t_.config_write(function.at, offset, 4, static_cast<std::uint32_t>(bar.address));
+    if (wide) t_.config_write(function.at, offset + 4, 4, static_cast<std::uint32_t>(bar.address >> 32));
+    return wide ? 1 : 0;
+  }
+
+  std::uint64_t place(const PciFunction::Bar& bar) {
+    std::uint64_t& next = bar.prefetchable ? w_.prefetch : w_.memory;
+    const std::uint64_t end = bar.prefetchable ? w_.prefetch_end : w_.memory_end;
+    const std::uint64_t address = align(next, bar.size);
+    if (address + bar.size > end)
+      throw Error(Category::device_exception,
+                  "PCI Express: no address space left for a BAR of " + std::to_string(bar.size) + " bytes");
+    next = address + bar.size;
+    return address;
+  }
+
+  Transport& t_;
+  PciWindows w_;
+  unsigned last_bus_ = 0;
+  std::vector<PciFunction> found_;
+};
+
+}  // namespace
+
+std::vector<PciFunction> enumerate(Transport& transport, PciWindows windows) {
+  return Enumerator(transport, windows).run();
+}
+
+unsigned find_capability(Transport& transport, PciAddress function, std::uint8_t id) {
+  if ((transport.config_read(function, kStatus, 2) & kStatusCapabilities) == 0) return 0;
+  unsigned at = transport.config_read(function, kCapabilities, 1) & 0xfc;
+  // A list in 192 bytes has at most 48 members: a loop is no reason to hang.
+  for (unsigned n = 0; at != 0 && n < 48; ++n) {
+    const std::uint32_t head = transport.config_read(function, at, 2);
+    if ((head & 0xff) == id) return at;
+    at = head >> 8 & 0xfc;
+  }
+  return 0;
+}
+
+}  // namespace tessera::driver

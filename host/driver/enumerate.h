@@ -1,0 +1,37 @@
+// Enumeration of a PCI Express hierarchy: finds every function below bus 0, numbers the buses, sizes the BARs, gives
+// bridges their windows and BARs their addresses, depth first. Knows the standard only, not what an IPU is.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "host/driver/transport.h"
+
+namespace tessera::driver {
+
+struct PciFunction {
+  PciAddress at;
+  std::uint16_t vendor = 0, device = 0;
+  unsigned root_port = 0;  ///< device number of the root port above
+  struct Bar {
+    std::uint64_t address = 0, size = 0;  ///< size 0: absent
+    bool prefetchable = false;
+  };
+  std::array<Bar, 6> bars{};
+};
+
+/// Where BARs may be placed.
+struct PciWindows {
+  std::uint64_t memory = 0xc000'0000, memory_end = 0xf000'0000;            ///< below 4 GiB, not prefetchable
+  std::uint64_t prefetch = 0x40'0000'0000, prefetch_end = 0x80'0000'0000;  ///< 64-bit, prefetchable
+};
+
+/// All endpoints (type 0), with BARs placed and memory space and bus mastering of the bridges above turned on; the
+/// endpoints' own command registers are left to their driver. Throws Error(device_exception) if windows run out.
+[[nodiscard]] std::vector<PciFunction> enumerate(Transport& transport, PciWindows windows = {});
+
+/// Offset of a capability in a function; 0 if it has none.
+[[nodiscard]] unsigned find_capability(Transport& transport, PciAddress function, std::uint8_t id);
+
+}  // namespace tessera::driver

@@ -1,0 +1,74 @@
+// The chip's process and its commands; see chip.h.
+#include "tlm/system/chip.h"
+
+#include "hw/generated/registers.h"
+
+namespace tessera {
+
+Chip::Chip(const sc_core::sc_module_name& name, const ChipConfig& config, const TileFactory& factory, TilePool& pool,
+           SyncNetwork& network, pcie::Endpoint& endpoint)
+    : sc_module(name),
+      config_(config),
+      clock_(config.platform.clock_hz),
+      ipu_(config.ipu, factory, pool),
+      network_(network),
+      endpoint_(endpoint),
+      shadow_(reg::chip::kSize / 4),
+      writable_(reg::chip::kSize / 4) {
+  for (const reg::Register& r : reg::chip::kRegisters)
+    for (std::uint32_t i = 0; i < r.count; ++i) {
+      shadow_[(r.offset + i * r.stride) / 4] = static_cast<std::uint32_t>(r.reset);
+      writable_[(r.offset + i * r.stride) / 4] = static_cast<std::uint32_t>(r.writable);
+    }
+  for (unsigned t = 0; t < config_.ipu.tiles; ++t) shadow(reg::chip::kActive + 4 * (t / 32)) |= 1u << (t % 32);
+  shadow(reg::chip::kIpu) = config_.ipu.ipu;
+  ipu_.hooks = config.hooks;
+  endpoint_.attach(*this);
+  SC_HAS_PROCESS(Chip);
+  SC_THREAD(process);
+}
+
+void Chip::wait_until(Cycle cycle) {
+  const sc_core::sc_time at = clock_.time_of(cycle);
+  if (at > sc_core::sc_time_stamp()) wait(at - sc_core::sc_time_stamp());
+}
+
+void Chip::process() {
+  for (;;) {
+    // An error ends the run of the program, not the chip: registers and memory can still be read.
+    try {
+      while (!command_pending()) wait(command_);
+      if (reset_request_)
+        reset();
+      else if (loader_request_)
+        walk_list();
+      else
+        run_program();
+    } catch (const sc_core::sc_unwind_exception&) {
+      throw;
+    } catch (...) {
+      state_ = State::stopped;
+      failed(std::current_exception());
+    }
+  }
+}
+
+void Chip::reset() {
+  reset_request_ = loader_request_ = boot_request_ = acknowledged_ = false;
+  network_.leave(config_.ipu.ipu);
+  ipu_.reset();
+  state_ = State::held;
+  interrupt_status_ = 0;
+  loader_error_ = false;
+  exception_ = {};
+  for (std::uint32_t i = 0; i < reg::chip::kBufferBytesCount; ++i)
+    shadow(reg::chip::kBufferBytes + i * reg::chip::kBufferBytesStride) = 0;
+}
+
+void Chip::raise(unsigned cause) {
+  const bool rises = (interrupt_status_ >> cause & 1) == 0;
+  interrupt_status_ |= 1u << cause;
+  if (rises) endpoint_.raise(cause, sc_core::SC_ZERO_TIME);
+}
+
+}  // namespace tessera

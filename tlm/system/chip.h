@@ -1,0 +1,121 @@
+// One IPU as a SystemC process: chip registers, loader, start, syncs with their times, host syncs, exceptions, host
+// access to tile memory. What happens between two releases is Ipu's (tlm/system/ipu.h); PCI Express is the endpoint's.
+//
+// The process runs the tiles ahead of SystemC time by at most a quantum, then waits until what it found happens; so all
+// that others see of a chip (registers, interrupts, refusals) is at its exact time.
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hw/error.h"
+#include "hw/platform.h"
+#include "tlm/pcie/endpoint.h"
+#include "tlm/system/clock.h"
+#include "tlm/system/ipu.h"
+#include "tlm/system/sync_network.h"
+
+namespace tessera {
+
+/// Asked to stop from outside (a signal): thrown through the run so that everything is closed in order.
+class RunStopped : public std::runtime_error {
+ public:
+  RunStopped() : std::runtime_error("the run was stopped from outside") {}
+};
+
+struct ChipConfig {
+  IpuConfig ipu;
+  Platform platform;
+  Cycle quantum = Cycle{1} << 20;  ///< cycles that tiles may run ahead of SystemC time
+  Cycle max_cycles = 0;            ///< end with an error this many cycles after start; 0 is no limit
+  IpuHooks hooks;
+  Symbolizer symbolizer;
+};
+
+class Chip : public sc_core::sc_module, public pcie::EndpointFunction {
+ public:
+  Chip(const sc_core::sc_module_name& name, const ChipConfig& config, const TileFactory& factory, TilePool& pool,
+       SyncNetwork& network, pcie::Endpoint& endpoint);
+
+  // Behind the endpoint's BARs.
+  pcie::Completion bar_read(unsigned bar, std::uint64_t offset, std::uint8_t* bytes, std::size_t count,
+                            sc_core::sc_time& delay) override;
+  pcie::Completion bar_write(unsigned bar, std::uint64_t offset, const std::uint8_t* bytes, std::size_t count,
+                             sc_core::sc_time& delay) override;
+  std::size_t debug(unsigned bar, bool write, std::uint64_t offset, std::uint8_t* bytes, std::size_t count) override;
+
+  [[nodiscard]] Ipu& ipu() { return ipu_; }
+  [[nodiscard]] const Ipu& ipu() const { return ipu_; }
+  [[nodiscard]] Cycle now() const { return clock_.cycle_at(sc_core::sc_time_stamp()); }
+  [[nodiscard]] bool running() const { return state_ == State::running || state_ == State::group_sync; }
+  [[nodiscard]] bool in_host_sync() const { return state_ == State::host_sync; }
+  /// Where the tiles stand, for reports.
+  [[nodiscard]] std::string describe() const { return ipu_.describe(config_.symbolizer); }
+
+  /// Called from the chip's process with what must end the run: an error for the user, or a stop.
+  std::function<void(std::exception_ptr)> failed;
+
+ private:
+  /// held: before boot or after reset. stopped: exception, fault or nothing left to run.
+  enum class State : std::uint8_t { held, running, group_sync, host_sync, stopped };
+  enum ChipFault : std::uint32_t { zones_differ = 0, no_progress = 1, host_access = 2 };
+
+  void process();
+  void wait_until(Cycle cycle);
+  bool command_pending() const { return reset_request_ || loader_request_ || boot_request_; }
+
+  // Running (chip_run.cpp).
+  void run_program();
+  /// false: the run is over.
+  bool answer(Ipu::Outcome outcome, Cycle limit);
+  bool finish_sync();
+  bool host_sync(Meeting& meeting);
+  void stop_with_exception();
+  void stop_with_conflict();
+  void stop_with_fault(ChipFault fault, unsigned tile, Cycle cycle);
+  void stop_without_progress(const std::string& what);
+  void check_cycle_limit();
+  void raise(unsigned cause);
+  void reset();
+
+  // Loader (chip_loader.cpp).
+  void walk_list();
+  bool load_record(const std::uint8_t* record, sc_core::sc_time& end);
+  bool read_host(std::uint64_t address, std::uint8_t* bytes, std::size_t count, sc_core::sc_time& end);
+
+  // Registers (chip_registers.cpp).
+  [[nodiscard]] std::uint32_t read_register(std::uint32_t offset, Cycle at);
+  void write_register(std::uint32_t offset, std::uint32_t value, const sc_core::sc_time& delay);
+  [[nodiscard]] std::uint32_t counter_low(std::uint64_t value);
+  [[nodiscard]] std::uint32_t& shadow(std::uint32_t offset) { return shadow_[offset / 4]; }
+  void apply_settings();
+  pcie::Completion access_tiles(std::uint64_t offset, std::size_t count,
+                                const std::function<void(TileModel&, Address, std::size_t, std::size_t)>& move);
+
+  ChipConfig config_;
+  TileClock clock_;
+  Ipu ipu_;
+  SyncNetwork& network_;
+  pcie::Endpoint& endpoint_;
+
+  State state_ = State::held;
+  Cycle cycle_limit_ = kNever;
+  bool reset_request_ = false, loader_request_ = false, boot_request_ = false, acknowledged_ = false;
+  bool acknowledge_vote_ = true;
+  sc_core::sc_event command_;
+
+  std::vector<std::uint32_t> shadow_, writable_;
+  std::uint32_t interrupt_status_ = 0, refused_ = 0, host_syncs_ = 0, latched_high_ = 0;
+  std::uint32_t sync_code_ = 0;
+  bool sync_vote_ = true;
+  bool loader_busy_ = false, loader_error_ = false;
+  struct ExceptionRegisters {
+    std::uint32_t cause = 0, pc = 0, value = 0;
+    Cycle cycle = 0;
+  } exception_;
+};
+
+}  // namespace tessera

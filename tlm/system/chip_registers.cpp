@@ -1,0 +1,166 @@
+// Chip registers (BAR0) and host access to tile memory (BAR2); see chip.h and hw/registers/chip.toml.
+#include <algorithm>
+#include <cstring>
+
+#include "hw/generated/machine.h"
+#include "hw/generated/registers.h"
+#include "tlm/system/chip.h"
+
+namespace tessera {
+
+using namespace reg::chip;
+
+std::uint32_t Chip::counter_low(std::uint64_t value) {
+  latched_high_ = static_cast<std::uint32_t>(value >> 32);
+  return static_cast<std::uint32_t>(value);
+}
+
+std::uint32_t Chip::read_register(std::uint32_t offset, Cycle at) {
+  const auto field = [](const reg::Field& f, std::uint64_t value) {
+    return static_cast<std::uint32_t>(f.set(0, value));
+  };
+  if (offset >= kTileState && offset < kTileState + 4 * ipu_.tiles()) {
+    const unsigned t = (offset - kTileState) / 4;
+    const auto& arrival = ipu_.sync().arrival(t);
+    return field(kTileStateStatus, static_cast<unsigned>(ipu_.status(t))) |
+           field(kTileStateZone, arrival ? static_cast<unsigned>(arrival->zone) : 0) |
+           field(kTileStateActive, ipu_.active(t));
+  }
+  if (offset >= kTilePc && offset < kTilePc + 4 * ipu_.tiles()) return ipu_.tile((offset - kTilePc) / 4).context(0).pc;
+  const FabricCounters& words = ipu_.fabric().counters();
+  switch (offset) {
+    case kTiles:
+      return ipu_.tiles();
+    case kSramBytes:
+      return ipu_.sram_bytes();
+    case kStatus:
+      return field(kStatusRunning, running() || in_host_sync()) | field(kStatusHostSync, in_host_sync()) |
+             field(kStatusException, (exception_.cause >> 31) != 0) | field(kStatusLoaderBusy, loader_busy_) |
+             field(kStatusLoaderError, loader_error_);
+    case kSyncStatus:
+      if (!in_host_sync()) return 0;
+      return field(kSyncStatusWaiting, 1) | field(kSyncStatusVote, sync_vote_) | field(kSyncStatusCode, sync_code_);
+    case kSyncCount:
+      return host_syncs_;
+    case kExceptionCause:
+      return exception_.cause;
+    case kExceptionPc:
+      return exception_.pc;
+    case kExceptionValue:
+      return exception_.value;
+    case kExceptionCycleLow:
+      return static_cast<std::uint32_t>(exception_.cycle);
+    case kExceptionCycleHigh:
+      return static_cast<std::uint32_t>(exception_.cycle >> 32);
+    case kCycleLow:
+      return counter_low(at);
+    case kInstructionsLow:
+      return counter_low(ipu_.retired());
+    case kWordsSentLow:
+      return counter_low(words.words_sent);
+    case kWordsReceivedLow:
+      return counter_low(words.words_received);
+    case kWordsUnheardLow:
+      return counter_low(words.words_unheard);
+    case kCycleHigh:
+    case kInstructionsHigh:
+    case kWordsSentHigh:
+    case kWordsReceivedHigh:
+    case kWordsUnheardHigh:
+      return latched_high_;
+    case kInterruptStatus:
+      return interrupt_status_;
+    case kRefusedAccesses:
+      return refused_;
+    default:
+      return shadow(offset);
+  }
+}
+
+void Chip::write_register(std::uint32_t offset, std::uint32_t value, const sc_core::sc_time& delay) {
+  switch (offset) {
+    case kControl:
+      if ((value & kControlReset.mask()) != 0) reset_request_ = true, command_.notify(delay);
+      return;
+    case kBoot:
+      if ((value & 1) != 0) boot_request_ = true, command_.notify(delay);
+      return;
+    case kLoaderGo:
+      if ((value & 1) != 0) loader_request_ = loader_busy_ = true, command_.notify(delay);
+      return;
+    case kSyncAck:
+      if (!in_host_sync()) return;
+      acknowledged_ = true;
+      acknowledge_vote_ = (value & kSyncAckVote.mask()) != 0;
+      command_.notify(delay);
+      return;
+    case kInterruptStatus:
+      interrupt_status_ &= ~value;
+      return;
+    default:
+      shadow(offset) = (shadow(offset) & ~writable_[offset / 4]) | (value & writable_[offset / 4]);
+      // At once, not at boot: a chip that boots first must wait for those that boot later.
+      if (offset == kGroups)
+        network_.set_member(config_.ipu.ipu, kGroupsGs1.get(shadow(offset)) != 0, kGroupsGs2.get(shadow(offset)) != 0);
+  }
+}
+
+pcie::Completion Chip::access_tiles(std::uint64_t offset, std::size_t count,
+                                    const std::function<void(TileModel&, Address, std::size_t, std::size_t)>& move) {
+  const std::uint64_t sram = ipu_.sram_bytes();
+  if (offset + count > sram * ipu_.tiles()) return pcie::Completion::unsupported_request;
+  if (state_ == State::running || state_ == State::group_sync) {
+    ++refused_;
+    return pcie::Completion::completer_abort;
+  }
+  for (std::size_t done = 0; done < count;) {
+    const std::uint64_t at = offset + done;
+    const std::size_t piece = std::min<std::uint64_t>(count - done, sram - at % sram);
+    move(ipu_.tile(static_cast<unsigned>(at / sram)), static_cast<Address>(kSramBase + at % sram), done, piece);
+    done += piece;
+  }
+  return pcie::Completion::ok;
+}
+
+pcie::Completion Chip::bar_read(unsigned bar, std::uint64_t offset, std::uint8_t* bytes, std::size_t count,
+                                sc_core::sc_time& delay) {
+  if (bar == pcie::kBarTiles)
+    return access_tiles(offset, count, [&](TileModel& tile, Address address, std::size_t done, std::size_t piece) {
+      tile.read_memory(address, bytes + done, piece);
+    });
+  const Cycle at = clock_.cycle_at(sc_core::sc_time_stamp() + delay);
+  for (std::size_t i = 0; i < count; i += 4) {
+    const std::uint32_t value = read_register(static_cast<std::uint32_t>(offset + i), at);
+    std::memcpy(bytes + i, &value, 4);
+  }
+  return pcie::Completion::ok;
+}
+
+pcie::Completion Chip::bar_write(unsigned bar, std::uint64_t offset, const std::uint8_t* bytes, std::size_t count,
+                                 sc_core::sc_time& delay) {
+  if (bar == pcie::kBarTiles)
+    return access_tiles(offset, count, [&](TileModel& tile, Address address, std::size_t done, std::size_t piece) {
+      tile.write_memory(address, bytes + done, piece);
+    });
+  for (std::size_t i = 0; i < count; i += 4) {
+    std::uint32_t value = 0;
+    std::memcpy(&value, bytes + i, 4);
+    write_register(static_cast<std::uint32_t>(offset + i), value, delay);
+  }
+  return pcie::Completion::ok;
+}
+
+std::size_t Chip::debug(unsigned bar, bool write, std::uint64_t offset, std::uint8_t* bytes, std::size_t count) {
+  const std::uint64_t sram = ipu_.sram_bytes();
+  if (bar != pcie::kBarTiles || offset >= sram * ipu_.tiles()) return 0;
+  count = std::min<std::uint64_t>(count, sram - offset % sram);
+  TileModel& tile = ipu_.tile(static_cast<unsigned>(offset / sram));
+  const auto address = static_cast<Address>(kSramBase + offset % sram);
+  if (write)
+    tile.write_memory(address, bytes, count);
+  else
+    tile.read_memory(address, bytes, count);
+  return count;
+}
+
+}  // namespace tessera

@@ -1,0 +1,164 @@
+// How a program runs on a chip: supersteps, syncs and their times, every way in which a run ends. See chip.h.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "hw/generated/registers.h"
+#include "tlm/system/chip.h"
+
+namespace tessera {
+
+namespace {
+constexpr unsigned kHostSync = 0, kException = 1, kStopped = 3;  // causes of interrupts
+}
+
+void Chip::apply_settings() {
+  for (unsigned t = 0; t < config_.ipu.tiles; ++t)
+    ipu_.set_active(t, (shadow(reg::chip::kActive + 4 * (t / 32)) >> (t % 32) & 1) != 0);
+  const std::uint32_t groups = shadow(reg::chip::kGroups);
+  const bool group1 = reg::chip::kGroupsGs1.get(groups) != 0, group2 = reg::chip::kGroupsGs2.get(groups) != 0;
+  for (unsigned t = 0; t < config_.ipu.tiles; ++t) ipu_.tile(t).set_groups(group1, group2);
+}
+
+void Chip::run_program() {
+  boot_request_ = false;
+  if (state_ != State::held) return;  // running or stopped chips are reset first
+  apply_settings();
+  if (ipu_.sync().active_tiles() == 0) return raise(kStopped);
+  state_ = State::running;
+  const Cycle asked = (Cycle{shadow(reg::chip::kBootCycleHigh)} << 32) | shadow(reg::chip::kBootCycleLow);
+  const Cycle start = std::max(now(), asked);
+  cycle_limit_ = config_.max_cycles == 0 ? kNever : start + config_.max_cycles;
+  ipu_.boot(shadow(reg::chip::kBootPc), start);
+  while (!reset_request_) {
+    const Cycle limit = std::min(now() + config_.quantum, cycle_limit_);
+    if (!answer(ipu_.advance(limit), limit)) return;
+  }
+}
+
+bool Chip::answer(Ipu::Outcome outcome, Cycle limit) {
+  switch (outcome) {
+    case Ipu::Outcome::running:
+      wait_until(limit);
+      check_cycle_limit();
+      return true;
+    case Ipu::Outcome::arrived:
+      return finish_sync();
+    case Ipu::Outcome::exception:
+      stop_with_exception();
+      return false;
+    case Ipu::Outcome::conflict:
+      stop_with_conflict();
+      return false;
+    case Ipu::Outcome::stuck:
+      stop_without_progress("no tile can go on, and some wait for ever");
+      return false;
+    case Ipu::Outcome::stopped:
+      state_ = State::stopped;
+      raise(kStopped);
+      return false;
+  }
+  return false;
+}
+
+void Chip::check_cycle_limit() {
+  if (now() < cycle_limit_) return;
+  throw Error(Category::no_progress, fmt::format("the limit of {} cycles is reached", config_.max_cycles),
+              "\n" + describe(), "raise the limit, or look where the tiles stand", now());
+}
+
+bool Chip::finish_sync() {
+  const SyncResult arrived = *ipu_.arrival();
+  if (arrived.zone == Zone::internal) {
+    wait_until(arrived.latest);
+    ipu_.release(arrived.latest + config_.platform.sync.internal, arrived.vote);
+    return true;
+  }
+  wait_until(arrived.latest);
+  state_ = State::group_sync;
+  const std::shared_ptr<Meeting> meeting = network_.arrive(config_.ipu.ipu, arrived);
+  while (!meeting->complete) {
+    wait(network_.changed() | command_);
+    if (reset_request_) return false;
+  }
+  if (arrived.zone == Zone::host) {
+    if (meeting->root == config_.ipu.ipu) {
+      if (!host_sync(*meeting)) return false;
+    }
+    while (!meeting->released) {
+      wait(network_.changed() | command_);
+      if (reset_request_) return false;
+    }
+  }
+  state_ = State::running;
+  ipu_.release(meeting->z, meeting->result);
+  return true;
+}
+
+bool Chip::host_sync(Meeting& meeting) {
+  wait_until(meeting.latest);
+  state_ = State::host_sync;
+  acknowledged_ = false;
+  sync_code_ = ipu_.arrival()->code;
+  sync_vote_ = meeting.vote;
+  raise(kHostSync);
+  while (!acknowledged_) {
+    wait(command_);
+    if (reset_request_) return false;
+    if (loader_request_) walk_list();
+  }
+  ++host_syncs_;
+  interrupt_status_ &= ~(1u << kHostSync);
+  network_.release_host(meeting, now(), acknowledge_vote_);
+  return true;
+}
+
+void Chip::stop_with_exception() {
+  const Ipu::FirstException& first = *ipu_.exception();
+  wait_until(first.exception.cycle);
+  using namespace reg::chip;
+  std::uint64_t cause = kExceptionCauseCause.set(0, first.exception.cause);
+  cause = kExceptionCauseContext.set(cause, first.exception.context);
+  cause = kExceptionCauseTile.set(cause, first.tile);
+  cause = kExceptionCauseValid.set(cause, 1);
+  exception_ = {static_cast<std::uint32_t>(cause), first.exception.pc, first.exception.tval, first.exception.cycle};
+  state_ = State::stopped;
+  raise(kException);
+}
+
+void Chip::stop_with_fault(ChipFault fault, unsigned tile, Cycle cycle) {
+  using namespace reg::chip;
+  std::uint64_t cause = kExceptionCauseCause.set(0, fault);
+  cause = kExceptionCauseChipFault.set(cause, 1);
+  cause = kExceptionCauseTile.set(cause, tile);
+  cause = kExceptionCauseValid.set(cause, 1);
+  exception_ = {static_cast<std::uint32_t>(cause), ipu_.tile(tile).context(0).pc, 0, cycle};
+  state_ = State::stopped;
+  raise(kException);
+}
+
+void Chip::stop_with_conflict() {
+  const ZoneConflict& conflict = *ipu_.conflict();
+  wait_until(conflict.cycle);
+  // The tile that made it a conflict: the first to arrive in another zone than the earliest.
+  unsigned tile = conflict.sets.front().tiles.front();
+  for (const auto& set : conflict.sets)
+    for (unsigned t : set.tiles)
+      if (ipu_.sync().arrival(t)->cycle == conflict.cycle) tile = t;
+  stop_with_fault(zones_differ, tile, conflict.cycle);
+}
+
+void Chip::stop_without_progress(const std::string& what) {
+  Cycle last = now();
+  unsigned culprit = 0;
+  for (unsigned t = ipu_.tiles(); t-- > 0;) {
+    if (const auto& arrival = ipu_.sync().arrival(t)) last = std::max(last, arrival->cycle);
+    if (ipu_.active(t) && ipu_.status(t) != TileStatus::sync) culprit = t;
+  }
+  wait_until(last);
+  stop_with_fault(no_progress, culprit, last);
+  throw Error(Category::no_progress, "deadlock: " + what, "\n" + describe(),
+              "every active tile has to reach the same sync; see which tile does not, and why", last);
+}
+
+}  // namespace tessera

@@ -1,0 +1,67 @@
+// See sync_network.h.
+#include "tlm/system/sync_network.h"
+
+#include <algorithm>
+
+namespace tessera {
+
+void SyncNetwork::set_member(unsigned ipu, bool group1, bool group2) {
+  const std::array<bool, 2> in{group1, group2};
+  for (unsigned g = 0; g < 2; ++g) {
+    if (in[g])
+      members_[g][ipu] = true;
+    else
+      members_[g].erase(ipu);
+  }
+}
+
+bool SyncNetwork::member(unsigned ipu, Zone zone) const {
+  if (zone == Zone::host) return true;
+  return members_[index(zone)].count(ipu) != 0;
+}
+
+Cycle SyncNetwork::group_delay(std::size_t ipus) const {
+  // Hops grow with the ladder: one to the sibling, one more for every four IPUs (calibration sync-003 .. sync-006).
+  return ipus < 2 ? base_ : base_ + 2 * Cycle{hop_} * (1 + ipus / 4);
+}
+
+std::shared_ptr<Meeting> SyncNetwork::arrive(unsigned ipu, const SyncResult& result) {
+  const unsigned zone = index(result.zone);
+  // Zone host meets over group 1; an IPU outside is alone with the host.
+  const auto& group = members_[zone == 1 ? 1 : 0];
+  const bool alone = result.zone == Zone::host && group.count(ipu) == 0;
+  const unsigned root = alone || group.empty() ? ipu : group.begin()->first;
+  auto& meeting = open_[zone][root];
+  if (!meeting) meeting = std::make_shared<Meeting>();
+  meeting->root = root;
+  meeting->arrived[ipu] = result;
+  meeting->latest = std::max(meeting->latest, result.latest);
+  meeting->vote = meeting->vote && result.vote;
+  const std::size_t expected = alone ? 1 : group.size();
+  const std::shared_ptr<Meeting> here = meeting;
+  if (here->arrived.size() == expected) {
+    here->complete = true;
+    here->z = here->latest + group_delay(expected);
+    here->result = here->vote;
+    open_[zone].erase(root);
+    changed_.notify(sc_core::SC_ZERO_TIME);
+  }
+  return here;
+}
+
+void SyncNetwork::release_host(Meeting& meeting, Cycle acknowledged, bool vote) {
+  // The host is one more that arrives.
+  const std::size_t ipus = meeting.arrived.size();
+  const Cycle hops = ipus < 2 ? 0 : 2 * Cycle{hop_} * (1 + ipus / 4);
+  meeting.z = std::max(meeting.latest, acknowledged) + host_ + hops;
+  meeting.result = meeting.vote && vote;
+  meeting.released = true;
+  changed_.notify(sc_core::SC_ZERO_TIME);
+}
+
+void SyncNetwork::leave(unsigned ipu) {
+  for (auto& zone : open_)
+    for (auto& [root, meeting] : zone) meeting->arrived.erase(ipu);
+}
+
+}  // namespace tessera

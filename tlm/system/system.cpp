@@ -1,0 +1,93 @@
+// See system.h.
+#include "tlm/system/system.h"
+
+#include <fmt/format.h>
+
+#include "hw/generated/registers.h"
+
+namespace tessera {
+
+FabricTiming fabric_timing(const Platform& platform) {
+  FabricTiming timing;
+  timing.base = platform.exchange.base;
+  for (unsigned t = 0; t < platform.tiles; ++t) {
+    timing.send.push_back(platform.send_delay(t));
+    timing.receive.push_back(platform.receive_delay(t));
+  }
+  // Words of a phase must be gone before anybody can listen in the next: the last is on its way at L, the tile syncs at
+  // L + 10 at the earliest and listens from Z + 12 on.
+  if (timing.largest() > platform.sync.internal + 22)
+    throw Error(Category::usage,
+                fmt::format("exchange delay of {} cycles outlives an internal sync of {}", timing.largest(),
+                            platform.sync.internal),
+                "platform " + platform.name, "make sync.internal at least the largest delay less 22");
+  if (timing.base == 0) throw Error(Category::usage, "exchange.base is 0", "platform " + platform.name);
+  return timing;
+}
+
+System::System(const sc_core::sc_module_name& name, const SystemConfig& config)
+    : sc_module(name),
+      config_(config),
+      pool_(config.threads),
+      network_(config.platform.sync.group_base, config.platform.sync.group_hop, config.platform.sync.host),
+      root_("root", config.platform.cards) {
+  const Platform& p = config_.platform;
+  CardConfig card;
+  card.ipus = p.ipus_per_card;
+  card.register_bytes = reg::chip::kSize;
+  card.tile_bytes = std::uint64_t{p.tiles} * p.sram_bytes;
+  const double picoseconds_per_byte =
+      1e12 / static_cast<double>(p.clock_hz) / static_cast<double>(p.pcie.card_bytes_per_cycle);
+  card.link.per_byte = sc_core::sc_time(picoseconds_per_byte, sc_core::SC_PS);
+  card.link.latency = sc_core::sc_time(p.pcie.latency_ns, sc_core::SC_NS);
+  ChipConfig chip;
+  chip.platform = p;
+  chip.quantum = config_.quantum;
+  chip.max_cycles = config_.max_cycles;
+  chip.symbolizer = config_.symbolizer;
+  chip.hooks.events = config_.events;
+  chip.hooks.poll = [this](Cycle cycle) {
+    if (config_.progress) config_.progress(cycle);
+    if (config_.stop && config_.stop()) throw RunStopped();
+  };
+  chip.ipu.tiles = p.tiles;
+  chip.ipu.sram_bytes = p.sram_bytes;
+  chip.ipu.fabric = fabric_timing(p);
+  for (unsigned c = 0; c < p.cards; ++c) {
+    cards_.push_back(std::make_unique<C2Card>(fmt::format("card{}", c).c_str(), card));
+    cards_[c]->bind(root_, c);
+    for (unsigned i = 0; i < p.ipus_per_card; ++i) {
+      const auto ipu = static_cast<unsigned>(chips_.size());
+      chip.ipu.ipu = ipu;
+      chip.ipu.modes = ipu < config_.modes.size() ? config_.modes[ipu] : std::vector<TileMode>{};
+      chips_.push_back(std::make_unique<Chip>(fmt::format("ipu{}", ipu).c_str(), chip, config_.factory, pool_, network_,
+                                              cards_[c]->endpoint(i)));
+      chips_.back()->failed = [this](std::exception_ptr failure) {
+        failures_.push_back(std::move(failure));
+        sc_core::sc_pause();
+      };
+    }
+  }
+}
+
+Cycle System::now() const { return TileClock(config_.platform.clock_hz).cycle_at(sc_core::sc_time_stamp()); }
+
+std::exception_ptr System::take_failure() {
+  if (failures_.empty()) return nullptr;
+  std::exception_ptr first = failures_.front();
+  failures_.erase(failures_.begin());
+  return first;
+}
+
+Error System::no_progress() const {
+  std::string where, advice = "start a program first";
+  for (const auto& chip : chips_) {
+    if (chip->in_host_sync()) advice = "a host sync waits: the host has to acknowledge it";
+    if (!chip->running()) continue;
+    where += "\n" + chip->describe();
+    advice = "a group sync needs all its IPUs: see which have stopped";
+  }
+  return Error(Category::no_progress, "deadlock: nothing can happen any more in the machine", where, advice, now());
+}
+
+}  // namespace tessera

@@ -1,0 +1,60 @@
+// The whole machine in SystemC: root complex, cards, chips, the sync network between chips. One a process, since
+// SystemC elaborates once.
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "hw/platform.h"
+#include "tlm/card/c2_card.h"
+#include "tlm/system/chip.h"
+
+namespace tessera {
+
+struct SystemConfig {
+  Platform platform;
+  std::vector<std::vector<TileMode>> modes;  ///< [IPU][tile]; missing ones are tlm
+  TileFactory factory;
+  unsigned threads = 1;            ///< host threads that run tiles; never changes a result
+  Cycle quantum = Cycle{1} << 20;  ///< cycles that tiles may run ahead of SystemC time
+  Cycle max_cycles = 0;            ///< of a program, from its start; 0 is no limit
+  EventObserver* events = nullptr;
+  Symbolizer symbolizer;
+  /// Asked often while tiles run; true ends the run with RunStopped.
+  std::function<bool()> stop;
+  /// Told the cycle reached, often.
+  std::function<void(Cycle)> progress;
+};
+
+/// Delays of an IPU's exchange, from the platform.
+[[nodiscard]] FabricTiming fabric_timing(const Platform& platform);
+
+class System : public sc_core::sc_module {
+ public:
+  System(const sc_core::sc_module_name& name, const SystemConfig& config);
+
+  [[nodiscard]] pcie::RootComplex& root() { return root_; }
+  [[nodiscard]] Chip& chip(unsigned ipu) { return *chips_.at(ipu); }
+  [[nodiscard]] unsigned ipus() const { return static_cast<unsigned>(chips_.size()); }
+  [[nodiscard]] const Platform& platform() const { return config_.platform; }
+  /// Cycle of SystemC's time.
+  [[nodiscard]] Cycle now() const;
+
+  /// What ended a chip's run, once; the simulation is paused when this becomes non-null.
+  std::exception_ptr take_failure();
+  /// The error for a machine in which nothing can happen any more.
+  [[nodiscard]] Error no_progress() const;
+
+ private:
+  SystemConfig config_;
+  TilePool pool_;
+  SyncNetwork network_;
+  pcie::RootComplex root_;
+  std::vector<std::unique_ptr<C2Card>> cards_;
+  std::vector<std::unique_ptr<Chip>> chips_;
+  std::vector<std::exception_ptr> failures_;
+};
+
+}  // namespace tessera
