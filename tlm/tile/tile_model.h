@@ -93,6 +93,16 @@ class PacketPort {
   virtual std::optional<std::pair<Word, bool>> receive(Cycle c) = 0;
 };
 
+/// What stood on the packet lane of a tile since the release that opened its window, in time order.
+struct PacketTraffic {
+  struct Beat {
+    Cycle cycle = 0;  ///< in which the lane took or delivered the word
+    Word word = 0;
+    bool first = false, last = false;  ///< of its packet
+  };
+  std::vector<Beat> sent, delivered;
+};
+
 /// Identity and reset-time settings of a tile: pins of the RTL, construction parameters of the TLM.
 struct TileConfig {
   unsigned ipu = 0;
@@ -129,6 +139,8 @@ class TileModel {
   virtual void finish_exchange(const ExchangeResult& result) = 0;
   /// Interval based: all packets of the window are complete in `cycle`; the supervisor goes on 6 cycles later.
   virtual void finish_packets(Cycle cycle, std::uint32_t received_words) = 0;
+  /// Interval based, just before finish_packets(): the words themselves, for a tile that checks them against pins.
+  virtual void packet_traffic(const PacketTraffic& traffic) { (void)traffic; }
 
   /// SRAM, for the loader and host accesses while the tile may be accessed. A pin-level tile copies.
   virtual void write_memory(Address address, const std::uint8_t* bytes, std::size_t count) = 0;

@@ -1,0 +1,273 @@
+// Merging by windows of time: FST readers push their changes and cannot be asked for the next one, so all changes of a
+// window are gathered from every part, sorted by time and written. A reader skips whole sections outside a window.
+#include "verif/cosim/wave_merge.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <stdexcept>
+
+#include "gtkwave/fstapi.h"
+
+namespace tessera {
+namespace {
+
+constexpr std::size_t kViewSignals = 48;  // of one tile's RTL top level
+
+struct ReaderClose {
+  void operator()(void* reader) const { fstReaderClose(reader); }
+};
+using Reader = std::unique_ptr<void, ReaderClose>;
+
+/// A signal of a part as it will stand in the merged file.
+struct Variable {
+  std::vector<std::string> scopes;
+  std::string name;  // with its bit range, as in "pc_q [31:0]"
+  std::uint32_t bits = 0;
+  unsigned char type = 0;
+  std::size_t part = 0;
+  fstHandle handle = 0;
+};
+
+struct Part {
+  Reader reader;
+  std::vector<fstHandle> to_output;  // by the part's handle; 0 is not wanted
+};
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> all;
+  std::size_t begin = 0;
+  for (std::size_t end; (end = text.find(separator, begin)) != std::string::npos; begin = end + 1) {
+    all.push_back(text.substr(begin, end - begin));
+  }
+  all.push_back(text.substr(begin));
+  return all;
+}
+
+std::string join(const std::vector<std::string>& levels, const std::string& last) {
+  std::string text;
+  for (const std::string& level : levels) text += level + ".";
+  return text + last;
+}
+
+std::string without_range(const std::string& name) { return name.substr(0, name.find(' ')); }
+
+/// Reads a part's hierarchy. Verilator repeats the ports of the top module at the root, above its scope: left out.
+void read_hierarchy(void* reader, const MergeInput& input, std::size_t part, std::vector<Variable>& all) {
+  const std::vector<std::string> prefix = split(input.scope, '.');
+  std::vector<std::string> scopes = prefix;
+  std::vector<Variable> root, inner;
+  fstReaderIterateHierRewind(reader);
+  while (const fstHier* h = fstReaderIterateHier(reader)) {
+    if (h->htyp == FST_HT_SCOPE) {
+      scopes.emplace_back(h->u.scope.name, h->u.scope.name_length);
+    } else if (h->htyp == FST_HT_UPSCOPE) {
+      if (scopes.size() > prefix.size()) scopes.pop_back();
+    } else if (h->htyp == FST_HT_VAR) {
+      const auto& v = h->u.var;
+      auto& list = scopes.size() == prefix.size() ? root : inner;
+      list.push_back({scopes, std::string(v.name, v.name_length), v.length, v.typ, part, v.handle});
+    }
+  }
+  all.insert(all.end(), inner.begin(), inner.end());
+  for (Variable& v : root) {
+    const bool alias = std::any_of(inner.begin(), inner.end(), [&](const Variable& i) { return i.handle == v.handle; });
+    if (!alias) all.push_back(std::move(v));
+  }
+}
+
+struct WriterClose {
+  void operator()(void* writer) const { fstWriterClose(writer); }
+};
+using Writer = std::unique_ptr<void, WriterClose>;
+
+/// Declares the variables, in scope order, and tells each part which output handle its own ones have.
+void declare(void* writer, const std::vector<Variable>& variables, std::vector<Part>& parts) {
+  std::vector<std::string> open;
+  for (const Variable& v : variables) {
+    std::size_t common = 0;
+    while (common < open.size() && common < v.scopes.size() && open[common] == v.scopes[common]) ++common;
+    while (open.size() > common) {
+      fstWriterSetUpscope(writer);
+      open.pop_back();
+    }
+    while (open.size() < v.scopes.size()) {
+      fstWriterSetScope(writer, FST_ST_VCD_MODULE, v.scopes[open.size()].c_str(), nullptr);
+      open.push_back(v.scopes[open.size()]);
+    }
+    auto& handles = parts[v.part].to_output;
+    if (handles.size() <= v.handle) handles.resize(v.handle + 1, 0);
+    const fstHandle handle = fstWriterCreateVar(writer, static_cast<fstVarType>(v.type), FST_VD_IMPLICIT, v.bits,
+                                                v.name.c_str(), handles[v.handle]);
+    if (handles[v.handle] == 0) handles[v.handle] = handle;
+  }
+  for (; !open.empty(); open.pop_back()) fstWriterSetUpscope(writer);
+}
+
+/// The changes of one window, from all parts.
+class Window {
+ public:
+  struct Change {
+    std::uint64_t time;
+    fstHandle handle;
+    std::uint32_t offset;
+  };
+
+  void begin(std::uint64_t from, std::uint64_t to) {
+    from_ = from;
+    to_ = to;
+    changes_.clear();
+    bytes_.clear();
+  }
+  void gather(Part& part) {
+    part_ = &part;
+    fstReaderSetFacProcessMaskAll(part.reader.get());
+    fstReaderSetLimitTimeRange(part.reader.get(), from_, to_ - 1);
+    fstReaderIterBlocks(part.reader.get(), &Window::on_change, this, nullptr);
+  }
+  std::vector<Change>& sorted() {
+    std::stable_sort(changes_.begin(), changes_.end(),
+                     [](const Change& a, const Change& b) { return a.time < b.time; });
+    return changes_;
+  }
+  [[nodiscard]] const char* value(const Change& c) const { return bytes_.data() + c.offset; }
+
+ private:
+  static void on_change(void* self, std::uint64_t time, fstHandle handle, const unsigned char* value) {
+    auto& w = *static_cast<Window*>(self);
+    if (time < w.from_ || time >= w.to_) return;
+    if (handle >= w.part_->to_output.size() || w.part_->to_output[handle] == 0) return;
+    const auto* text = reinterpret_cast<const char*>(value);
+    w.changes_.push_back({time, w.part_->to_output[handle], static_cast<std::uint32_t>(w.bytes_.size())});
+    w.bytes_.insert(w.bytes_.end(), text, text + std::char_traits<char>::length(text) + 1);
+  }
+  std::uint64_t from_ = 0, to_ = 0;
+  Part* part_ = nullptr;
+  std::vector<Change> changes_;
+  std::vector<char> bytes_;
+};
+
+/// One group a part: the signals of its outermost levels.
+std::vector<MergeResult::Group> choose_view(const std::vector<MergeInput>& inputs,
+                                            const std::vector<Variable>& variables) {
+  std::vector<MergeResult::Group> groups;
+  for (std::size_t p = 0; p < inputs.size(); ++p) {
+    MergeResult::Group group{inputs[p].scope, {}};
+    std::size_t shallowest = ~std::size_t{0};
+    const bool all = inputs[p].scope.size() > 4 && inputs[p].scope.compare(inputs[p].scope.size() - 4, 4, ".tlm") == 0;
+    for (const Variable& v : variables) {
+      if (v.part == p) shallowest = std::min(shallowest, v.scopes.size());
+    }
+    for (const Variable& v : variables) {
+      if (v.part != p || v.type == FST_VT_VCD_PARAMETER) continue;
+      if (!all && (v.scopes.size() != shallowest || group.signals.size() >= kViewSignals)) continue;
+      std::string name = v.name;
+      name.erase(std::remove(name.begin(), name.end(), ' '), name.end());
+      group.signals.push_back(join(v.scopes, name));
+    }
+    if (!group.signals.empty()) groups.push_back(std::move(group));
+  }
+  return groups;
+}
+
+}  // namespace
+
+MergeResult merge_parts(const std::vector<MergeInput>& inputs, ScopePatterns& patterns, const std::string& output,
+                        std::uint64_t from_ps, std::uint64_t to_ps, std::size_t window_events,
+                        std::vector<std::string>& lost) {
+  MergeResult result;
+  std::vector<Part> parts(inputs.size());
+  std::vector<Variable> found;
+  std::uint64_t begin = ~std::uint64_t{0}, end = 0, sections = 1;
+  for (std::size_t p = 0; p < inputs.size(); ++p) {
+    parts[p].reader.reset(fstReaderOpen(inputs[p].path.c_str()));
+    if (!parts[p].reader) {
+      lost.push_back(inputs[p].scope);
+      continue;
+    }
+    read_hierarchy(parts[p].reader.get(), inputs[p], p, found);
+    if (fstReaderGetValueChangeSectionCount(parts[p].reader.get()) == 0) continue;
+    begin = std::min(begin, fstReaderGetStartTime(parts[p].reader.get()));
+    end = std::max(end, fstReaderGetEndTime(parts[p].reader.get()));
+    sections = std::max(sections, fstReaderGetValueChangeSectionCount(parts[p].reader.get()));
+  }
+  std::vector<Variable> variables;
+  for (Variable& v : found) {
+    if (patterns.selects(join(v.scopes, without_range(v.name)))) variables.push_back(std::move(v));
+  }
+  result.signals = variables.size();
+  result.view = choose_view(inputs, variables);
+
+  const Writer writer(fstWriterCreate(output.c_str(), 1));
+  if (!writer) throw std::runtime_error("cannot write " + output);
+  fstWriterSetTimescale(writer.get(), -12);
+  fstWriterSetPackType(writer.get(), FST_WR_PT_LZ4);
+  fstWriterSetVersion(writer.get(), "Tessera");
+  fstWriterSetDate(writer.get(), "");
+  declare(writer.get(), variables, parts);
+
+  begin = std::max(begin, from_ps);
+  end = std::min(end, to_ps);
+  std::vector<std::string> current(found.size() + 1);  // by output handle: values already written
+  std::uint64_t written = ~std::uint64_t{0};
+  std::uint64_t step = std::max<std::uint64_t>((end - std::min(begin, end)) / (sections * 4) + 1, 1000);
+  Window window;
+  for (std::uint64_t at = begin; at <= end && !variables.empty();) {
+    window.begin(at, std::min(end, at + step - 1) + 1);
+    for (Part& part : parts) {
+      if (part.reader) window.gather(part);
+    }
+    std::vector<Window::Change>& changes = window.sorted();
+    for (const Window::Change& c : changes) {
+      const char* value = window.value(c);
+      if (current[c.handle] == value) continue;
+      current[c.handle] = value;
+      if (c.time != written) fstWriterEmitTimeChange(writer.get(), written = c.time);
+      fstWriterEmitValueChange(writer.get(), c.handle, value);
+      if (result.changes++ == 0) result.first_ps = c.time;
+      result.last_ps = c.time;
+    }
+    at += step;
+    // Aim at the memory that was asked for.
+    if (changes.size() > window_events) step = std::max<std::uint64_t>(step / 2, 1000);
+    if (changes.size() < window_events / 4) step *= 2;
+  }
+  // The dump reaches to the last time anything was sampled, even if nothing changed then.
+  if (end != 0 && begin <= end && written != end) fstWriterEmitTimeChange(writer.get(), end);
+  result.last_ps = std::max(result.last_ps, begin <= end ? end : 0);
+  return result;
+}
+
+void fst_to_vcd(const std::string& fst, const std::string& vcd) {
+  const Reader reader(fstReaderOpen(fst.c_str()));
+  if (!reader) throw std::runtime_error("cannot read " + fst);
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(vcd.c_str(), "wb"), &std::fclose);
+  if (!file) throw std::runtime_error("cannot write " + vcd);
+  fstReaderSetFacProcessMaskAll(reader.get());
+  if (!fstReaderProcessHier(reader.get(), file.get())) throw std::runtime_error("cannot convert " + fst);
+  fstReaderIterBlocks(reader.get(), nullptr, nullptr, file.get());
+}
+
+void write_view(const std::string& path, const std::string& wave, const std::vector<MergeResult::Group>& groups) {
+  std::ofstream view(path);
+  view << "[*] Signals of each traced tile: outermost level of RTL, contexts and ports of TLM.\n";
+  view << "[dumpfile] \"" << std::filesystem::absolute(wave).string() << "\"\n";
+  view << "[timestart] 0\n[size] 1600 900\n[pos] -1 -1\n";
+  view << "*-20.0 0 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1\n";
+  for (const MergeResult::Group& g : groups) view << "[treeopen] " << g.name << ".\n";
+  for (const MergeResult::Group& g : groups) {
+    view << "@800200\n-" << g.name << "\n";
+    for (const std::string& signal : g.signals) {
+      view << (signal.back() == ']' ? "@22\n" : "@28\n") << signal << "\n";
+    }
+    view << "@1000200\n-" << g.name << "\n";
+  }
+  if (!view.flush()) throw std::runtime_error("cannot write " + path);
+}
+
+}  // namespace tessera
