@@ -248,8 +248,8 @@ void fst_to_vcd(const std::string& fst, const std::string& vcd) {
   if (!reader) throw std::runtime_error("cannot read " + fst);
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(vcd.c_str(), "wb"), &std::fclose);
   if (!file) throw std::runtime_error("cannot write " + vcd);
-  fstReaderSetFacProcessMaskAll(reader.get());
   if (!fstReaderProcessHier(reader.get(), file.get())) throw std::runtime_error("cannot convert " + fst);
+  fstReaderSetFacProcessMaskAll(reader.get());  // after the hierarchy, which makes the mask
   fstReaderIterBlocks(reader.get(), nullptr, nullptr, file.get());
 }
 
