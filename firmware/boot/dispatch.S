@@ -4,13 +4,14 @@
  * bit 15 of stride set, stride & 0x7fff words of increments follow: between two calls they are added to the first words
  * of the state, and after the last call the words are put back, so that the list can run again. fn 0 ends the list.
  *
- * Entered by x.run of all six workers with a0 = run list, a1 = offset for the vertices, tp = worker index. A worker owes its registers to nobody, so s registers hold state over the calls and nothing is saved.
+ * Entered by x.run of all six workers with a0 = run list, a1 = offset for the vertices, tp = worker index. A worker owes
+ * its registers to nobody, so s registers hold state over the calls and nothing is saved.
  *
- * Slots beside the vertices themselves (their return included in them):
- *   entry 7, end of list 3 (a worker with pointer 0: entry 6 and exit 1);
- *   array record 7, and 6 a vertex (the seventh slot of the record is the fetch of the next function);
- *   moving record 18, and 6 a vertex, 4 a word between two calls, 5 a word to put the words back; beyond 16 words loops
- *   are used: 4 + 7 a word, and 8 a word to put back. */
+ * Slots beside the vertices themselves (their return is theirs); the fetch of the next function counts to the record:
+ *   entry 7, end of list 1; a worker with pointer 0: 6 in all;
+ *   array record 7, and 6 a vertex;
+ *   moving record 25, and 6 a vertex, 4 a word between two calls, 5 a word to put the words back; with more than 16 words
+ *   12, and 8 a vertex, 7 a word between two calls, 8 a word to put back. */
 #include "tessera/machine.h"
 #include "tessera/xtile.h"
 
