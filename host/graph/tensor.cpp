@@ -452,6 +452,12 @@ std::pair<VariableId, std::uint64_t> Tensor::at(std::uint64_t flat) const {
   throw std::logic_error("boxes of a tensor do not cover it");
 }
 
+Tensor Tensor::rebased(Type type, const std::function<VariableId(VariableId)>& to) const {
+  std::vector<Box> boxes = *boxes_;
+  for (Box& box : boxes) box.variable = to(box.variable);
+  return {type, shape_, std::move(boxes)};
+}
+
 bool Tensor::contiguous() const {
   const std::vector<Run> all = runs();
   return all.size() == 1 && (all[0].count == 1 || all[0].stride == 1);

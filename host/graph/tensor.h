@@ -93,6 +93,9 @@ class Tensor {
   [[nodiscard]] Tensor broadcast_to(const Shape& shape) const;
   /// Parts side by side along an axis; same type, rank and other extents.
   [[nodiscard]] static Tensor concat(const std::vector<Tensor>& parts, std::size_t axis = 0);
+  /// The same view over other variables, of this type: elements keep their place. `to` gives the new variable for each
+  /// one of the view; it must have at least as many elements.
+  [[nodiscard]] Tensor rebased(Type type, const std::function<VariableId(VariableId)>& to) const;
 
   // What the view means.
 

@@ -1,0 +1,125 @@
+#include "host/nn/graph_interpreter.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <stdexcept>
+
+#include "firmware/codelets/host_codelets.h"
+
+namespace tessera::nn {
+
+using graph::Program;
+using graph::Tensor;
+
+namespace {
+
+const tessera_host_codelet& find_codelet(const std::string& name) {
+  for (std::size_t i = 0; const tessera_host_codelet* codelet = tessera_host_codelet_at(i); ++i)
+    if (name == codelet->head->name) return *codelet;
+  throw std::logic_error("no codelet " + name);
+}
+
+[[noreturn]] void wrong(const graph::VertexFamily& vertex, const std::string& field, const std::string& what) {
+  throw std::logic_error(fmt::format("vertex {} ({}), field {}: {}", vertex.name, vertex.codelet, field, what));
+}
+
+}  // namespace
+
+GraphInterpreter::GraphInterpreter(const graph::Graph& graph) : graph_(graph) {
+  for (const graph::Variable& variable : graph.variables()) {
+    // What nobody has written must not look like a result.
+    memory_.push_back(variable.data ? *variable.data
+                                    : std::vector<std::uint8_t>(variable.elements() * size_of(variable.type), 0xA5));
+    memory_.back().resize(memory_.back().size() + 8);  // an address exists for empty variables too
+  }
+}
+
+void GraphInterpreter::run(const std::string& entry) {
+  for (const graph::Entry& candidate : graph_.entries())
+    if (candidate.name == entry) return step(candidate.program);
+  throw std::logic_error("no entry " + entry);
+}
+
+std::vector<std::uint8_t> GraphInterpreter::read(const Tensor& tensor) const {
+  const std::size_t size = size_of(tensor.type());
+  std::vector<std::uint8_t> bytes(tensor.elements() * size);
+  tensor.for_each_run([&](const graph::Run& run) {
+    for (std::uint64_t i = 0; i < run.count; ++i) {
+      const auto from = static_cast<std::size_t>(run.first + static_cast<std::int64_t>(i) * run.stride);
+      std::memcpy(bytes.data() + (run.begin + i) * size, memory_[run.variable.index].data() + from * size, size);
+    }
+  });
+  return bytes;
+}
+
+void GraphInterpreter::write(const Tensor& tensor, const std::vector<std::uint8_t>& bytes) {
+  const std::size_t size = size_of(tensor.type());
+  tensor.for_each_run([&](const graph::Run& run) {
+    for (std::uint64_t i = 0; i < run.count; ++i) {
+      const auto to = static_cast<std::size_t>(run.first + static_cast<std::int64_t>(i) * run.stride);
+      std::memcpy(memory_[run.variable.index].data() + to * size, bytes.data() + (run.begin + i) * size, size);
+    }
+  });
+}
+
+void GraphInterpreter::step(const Program& program) {
+  if (const auto* sequence = std::get_if<Program::Sequence>(&program.node())) {
+    for (const Program& part : sequence->steps) step(part);
+  } else if (const auto* set = std::get_if<Program::Execute>(&program.node())) {
+    execute(set->compute_set.index);
+  } else if (const auto* copy = std::get_if<Program::Copy>(&program.node())) {
+    write(copy->dst, read(copy->src));
+  } else if (const auto* repeat = std::get_if<Program::Repeat>(&program.node())) {
+    for (std::uint32_t i = 0; i < repeat->count; ++i) step(*repeat->body);
+  } else if (const auto* in = std::get_if<Program::StreamIn>(&program.node())) {
+    std::vector<std::uint8_t> bytes(in->dst.elements() * size_of(in->dst.type()));
+    sources_.at(graph_.streams().at(in->stream.index).name)(stream_steps_[in->stream.index]++, bytes.data());
+    write(in->dst, bytes);
+  } else if (const auto* out = std::get_if<Program::StreamOut>(&program.node())) {
+    const std::vector<std::uint8_t> bytes = read(out->src);
+    sinks_.at(graph_.streams().at(out->stream.index).name)(stream_steps_[out->stream.index]++, bytes.data());
+  } else {
+    throw std::logic_error("a step that the interpreter does not know");
+  }
+}
+
+void GraphInterpreter::execute(std::uint32_t compute_set) {
+  for (const std::uint32_t vertex : graph_.compute_sets().at(compute_set).vertices) {
+    run_vertex(graph_.vertices().at(vertex));
+    ++vertices_run_;
+  }
+}
+
+std::uint8_t* GraphInterpreter::place(const Tensor& tensor, const graph::VertexFamily& vertex) {
+  if (!tensor.contiguous()) wrong(vertex, graph_.names(tensor), "is not contiguous");
+  for (const graph::TileInterval& interval : graph_.mapping(tensor))
+    if (interval.tile != vertex.tiles.at(0).tile) wrong(vertex, graph_.names(tensor), "lies on another tile");
+  const auto [variable, element] = tensor.at(0);
+  return memory_[variable.index].data() + element * size_of(tensor.type());
+}
+
+void GraphInterpreter::run_vertex(const graph::VertexFamily& vertex) {
+  const tessera_host_codelet& codelet = find_codelet(vertex.codelet);
+  alignas(16) std::uint8_t state[256] = {};
+  if (vertex.fields.size() != codelet.head->field_count) wrong(vertex, "all", "are not connected");
+  for (const graph::Field& field : vertex.fields) {
+    const tessera_note_field* note = nullptr;
+    for (std::uint32_t i = 0; i < codelet.head->field_count; ++i)
+      if (field.name == codelet.fields[i].name) note = &codelet.fields[i];
+    if (note == nullptr) wrong(vertex, field.name, "does not exist");
+    if (const auto* value = std::get_if<graph::Field::Affine>(&field.value)) {
+      std::memcpy(state + note->offset, &value->base, sizeof value->base);
+      continue;
+    }
+    const auto& tensor = std::get<Tensor>(field.value);
+    const std::uint8_t* address = place(tensor, vertex);
+    std::memcpy(state + note->offset, &address, sizeof address);
+    const auto count = static_cast<std::uint32_t>(tensor.elements());
+    if (note->kind >= TESSERA_KIND_IN_SPAN && note->kind <= TESSERA_KIND_INOUT_SPAN)
+      std::memcpy(state + note->offset + sizeof address, &count, sizeof count);
+  }
+  codelet.run(state, 0);
+}
+
+}  // namespace tessera::nn

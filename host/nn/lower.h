@@ -1,0 +1,65 @@
+// From the operator graph to the graph of the machine: variables, vertices, compute sets, streams and the program.
+//
+// Reshape, Transpose, Squeeze, Slice, Concat and their like are views: nothing moves until an operator needs its
+// operand elsewhere. Element-wise operators take the layout of their operand. Matrix products are partitioned by a cost
+// model (matmul_plan.h), their constant operand lies where it is used. If the model leaves its first axis open (the
+// batch) and treats its rows independently, the program repeats the body over chunks of rows that host streams feed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "host/graph/graph.h"
+#include "host/onnx/model.h"
+
+namespace tessera::nn {
+
+struct Options {
+  unsigned tiles = 16;
+  std::uint32_t sram_bytes = 256 * 1024;  ///< of a tile
+  std::int64_t chunk = 0;                 ///< rows a step of the batch loop; 0: by cost
+  bool expose_nodes = false;              ///< make every node's result readable by the host (--check); costs memory
+};
+
+/// A stream and the model's tensor that it carries.
+struct Binding {
+  std::string name;    ///< of the tensor
+  std::string stream;  ///< of the stream, empty if not streamed
+  model::Type type = model::Type::f32;
+  model::Type declared = model::Type::f32;
+  model::Shape shape;     ///< of the whole tensor
+  std::int64_t rows = 0;  ///< rows of axis 0 that one step carries; 0: the stream has one step, with all of it
+  model::Tensor known;    ///< an output that is not streamed: a constant, or without elements
+  [[nodiscard]] bool streamed() const { return !stream.empty(); }
+  [[nodiscard]] std::int64_t step_elements() const;
+};
+
+/// What the planner chose for a node, for people.
+struct PlanNote {
+  std::string node, text;
+};
+
+struct Lowered {
+  graph::Graph graph;                    ///< entry point "main"
+  std::uint32_t steps = 1;               ///< rounds of the batch loop
+  std::int64_t batch = 0;                ///< rows in all; 0 without batch loop
+  std::int64_t chunk = 0;                ///< rows a round; the last round may be padded
+  std::vector<Binding> inputs, outputs;  ///< in the model's order
+  std::vector<PlanNote> notes;
+};
+
+/// Throws Error: unsupported (all nodes that have no lowering), does_not_fit (no plan within the memory of a tile).
+[[nodiscard]] Lowered lower(const model::Model& model, const Options& options);
+
+/// Contents of one step of an input stream; rows behind the batch are zero.
+void fill_step(const Binding& input, const model::Tensor& whole, std::uint64_t step, std::uint8_t* bytes);
+/// Takes one step of an output stream into the whole tensor, which has its type and shape; rows behind the batch are
+/// dropped.
+void drain_step(const Binding& output, model::Tensor& whole, std::uint64_t step, const std::uint8_t* bytes);
+
+/// Whether the model may be cut into chunks of rows: its inputs leave axis 0 open, and every output row depends on the
+/// same input row only.
+[[nodiscard]] bool rows_are_independent(const model::Model& model);
+
+}  // namespace tessera::nn
