@@ -73,7 +73,7 @@ Cycle TileProgram::run(TileModel& tile, std::uint32_t offset) {
   const Address pointers = allocate(24, 8);
   for (unsigned w = 0; w < 6; ++w) {
     Address at = 0;
-    if (!lists_[w].empty()) {
+    if (!lists_[w].empty() || empty_[w]) {
       auto list = lists_[w];
       list.push_back(0);
       at = allocate(4 * list.size(), 8);

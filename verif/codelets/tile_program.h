@@ -34,6 +34,9 @@ class TileProgram {
   void record(unsigned worker, const std::string& codelet, Address state, unsigned count = 1, unsigned stride = 0,
               const std::vector<std::uint32_t>& increments = {});
 
+  /// Gives worker 0..5 a list without records.
+  void end_list(unsigned worker) { empty_.at(worker) = true; }
+
   /// Runs from start until the control program's sync; returns the cycle in which the sync line rises. `offset` goes to
   /// every vertex. Throws std::runtime_error if the tile stops otherwise.
   Cycle run(TileModel& tile, std::uint32_t offset = 0);
@@ -52,6 +55,7 @@ class TileProgram {
   LinkedImage image_;
   Address next_ = 0, stacks_ = 0, stacks_end_ = 0, control_ = 0;
   std::array<std::vector<std::uint32_t>, 6> lists_;
+  std::array<bool, 6> empty_{};
 };
 
 }  // namespace tessera::testing

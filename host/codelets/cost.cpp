@@ -1,0 +1,59 @@
+// Cost estimates of vertices (cost.h).
+#include "host/codelets/cost.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace tessera {
+namespace {
+
+/// The value of a field, or the count of a span; `missing` if the codelet has no such field.
+double number(const CodeletInfo& info, const std::uint8_t* state, const char* name, double missing) {
+  const Field* field = info.field(name);
+  if (field == nullptr || (!field->is_value() && !field->is_span())) return missing;
+  std::uint32_t bits = 0;
+  std::memcpy(&bits, state + field->offset + (field->is_span() ? 4 : 0),
+              field->is_value() ? field_type_bytes(field->type) : 4);
+  return bits;
+}
+
+}  // namespace
+
+CostFeatures cost_features(const CodeletInfo& info, const std::uint8_t* state) {
+  const auto v = [&](const char* name, double missing = 1) { return number(info, state, name, missing); };
+  if (info.field("lda") != nullptr) {
+    // Register blocks of matmul.c; the inner loops of 4x4, 4x1, 1x4 and 1x1 take 27, 14, 12 and 6 instructions.
+    const auto m = static_cast<std::uint64_t>(v("m")), n = static_cast<std::uint64_t>(v("n"));
+    const auto full = static_cast<double>(m / 4 * (n / 4)), tall = static_cast<double>(m / 4 * (n % 4));
+    const auto wide = static_cast<double>(m % 4 * (n / 4)), one = static_cast<double>(m % 4 * (n % 4));
+    return {full + tall + wide + one, v("k") * (27 * full + 14 * tall + 12 * wide + 6 * one)};
+  }
+  if (info.field("axis") != nullptr) return {v("outer") * v("inner"), v("outer") * v("inner") * v("axis")};
+  if (info.field("columns") != nullptr) return {v("rows"), v("rows") * v("columns")};
+  if (info.field("n3") != nullptr) return {v("n0") * v("n1") * v("n2"), v("n0") * v("n1") * v("n2") * v("n3")};
+  double items = 0;
+  for (const auto& field : info.fields)
+    if (field.is_span()) items = std::max(items, v(field.name.c_str()));
+  return {0, items};
+}
+
+const std::vector<CodeletCost>& codelet_costs() {
+  static const std::vector<CodeletCost> table = {
+#include "host/codelets/costs.inc"
+  };
+  return table;
+}
+
+std::uint64_t estimate_slots(const CodeletInfo& info, const std::uint8_t* state) {
+  const auto& table = codelet_costs();
+  const auto it = std::lower_bound(table.begin(), table.end(), info.name,
+                                   [](const CodeletCost& c, const std::string& name) { return c.name < name; });
+  const bool known = it != table.end() && it->name == info.name;
+  const CodeletCost cost = known ? *it : CodeletCost{info.name, 20, 8, 8};
+  const auto features = cost_features(info, state);
+  const double slots = cost.fixed + cost.per_round * features.rounds + cost.per_item * features.items;
+  return static_cast<std::uint64_t>(std::max(1.0, std::round(slots)));
+}
+
+}  // namespace tessera

@@ -1,0 +1,48 @@
+// The committed cost table against fresh measurements, with vertices that the fit has not seen.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdio>
+
+#include "verif/codelets/measure.h"
+
+namespace tessera::testing {
+namespace {
+
+TEST(Cost, EveryCodeletHasAnEntry) {
+  const auto& codelets = CodeletLibrary::builtin().codelets();
+  ASSERT_EQ(codelet_costs().size(), codelets.size());
+  for (std::size_t i = 0; i < codelets.size(); ++i) EXPECT_EQ(codelet_costs()[i].name, codelets[i].name);
+}
+
+TEST(Cost, EstimatesAreNearMeasurements) {
+  std::mt19937 random(5);
+  double sum = 0, worst = 0;
+  unsigned vertices = 0;
+  for (const auto& codelet : CodeletLibrary::builtin().codelets()) {
+    double measured = 0, estimated = 0;
+    for (std::uint32_t size = 6; size < 100; size += 17, ++vertices) {
+      const auto vertex = measure(codelet, size, random);
+      measured += static_cast<double>(vertex.slots);
+      estimated += static_cast<double>(estimate_slots(codelet, vertex.state.data()));
+    }
+    const double error = std::fabs(estimated / measured - 1);
+    EXPECT_LT(error, 0.3) << codelet.name << ": run codelet_costs > host/codelets/costs.inc";
+    sum += error;
+    worst = std::max(worst, error);
+  }
+  std::printf("%u vertices: mean error %.1f %%, largest %.1f %% a codelet\n", vertices,
+              100 * sum / static_cast<double>(codelet_costs().size()), 100 * worst);
+}
+
+TEST(Cost, UserCodeletsHaveADefault) {
+  CodeletInfo info;
+  info.name = "Mine";
+  info.state_bytes = 8;
+  info.fields.push_back({"y", FieldKind::out_span, FieldType::f32, 0, 4, 1});
+  const std::uint32_t state[2] = {0, 10};
+  EXPECT_EQ(estimate_slots(info, reinterpret_cast<const std::uint8_t*>(state)), 100u);
+}
+
+}  // namespace
+}  // namespace tessera::testing
