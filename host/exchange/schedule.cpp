@@ -1,171 +1,344 @@
-// List scheduling of one phase in spine time: u = t_send + S(source) = t_receive - B - R(destination), where all delays
-// vanish. Messages are placed one after another, those of the busiest endpoints first, each at the first spine time
-// that its sender and all its receivers have free behind their last descriptor.
+// Chooses among ways to schedule, cuts what is too long into phases, and writes tables.
 #include "host/exchange/schedule.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <map>
-#include <numeric>
+#include <optional>
+#include <stdexcept>
 
+#include "host/exchange/list_scheduler.h"
+#include "host/exchange/transfers.h"
 #include "hw/error.h"
+#include "hw/generated/machine.h"
+#include "hw/platform.h"
 
 namespace tessera::exchange {
 
 namespace {
 
-constexpr std::uint64_t kLongest = 1U << 18;
-
-/// One list (send or receive) of a tile while it is filled.
-struct Lane {
-  std::int64_t free = 0;        // first start for the next descriptor as far as words on the port go
-  std::int64_t last_start = 0;  // of the descriptor before
-  bool used = false;
-  std::vector<std::uint64_t> words;
-
-  /// First legal start of a descriptor at or behind `first`.
-  [[nodiscard]] std::int64_t earliest(std::int64_t first, bool block) const {
-    if (!used) return first;
-    return std::max({first, free, last_start + (block ? 4 : 2)});
-  }
-  void take(std::int64_t start, std::uint64_t total) {
-    free = start + static_cast<std::int64_t>(total);
-    last_start = start;
-    used = true;
-  }
+/// Descriptor lists of one tile while they are built.
+struct Entry {
+  std::int64_t start;  ///< t
+  const Transfer* transfer;
+  const Port* port;
+  std::uint32_t words;
+  std::uint16_t peer;  ///< receive: source tile or kPeerFromCsr; send: 0
 };
 
-void encode(Lane& lane, const Pattern& p, std::int64_t start, std::uint32_t peer) {
-  std::uint64_t word = p.block() ? 1 : 0;
-  word |= std::uint64_t{p.base} << 2;
-  word |= (static_cast<std::uint64_t>(start) & 0x3FFFF) << 4;
-  word |= std::uint64_t{p.words & 0xFFF} << 22;
-  word |= std::uint64_t{p.address & 0x3FFFF} << 34;
-  word |= std::uint64_t{peer & 0xFFF} << 52;
-  lane.words.push_back(word);
-  if (!p.block()) return;
-  std::uint64_t second = static_cast<std::uint64_t>(p.stride1) & 0x7FFFF;
-  second |= std::uint64_t{p.count1 & 0xFFF} << 19;
-  second |= (static_cast<std::uint64_t>(p.stride2) & 0x7FFFF) << 31;
-  second |= std::uint64_t{p.count2 & 0xFFF} << 50;
-  lane.words.push_back(second);
+void check(const Messages& messages, const Delays& delays) {
+  const unsigned tiles = delays.tiles();
+  if (delays.receive.size() != tiles || tiles == 0) throw std::logic_error("exchange: delays of different sizes");
+  for (const auto& m : messages.list())
+    for (std::uint32_t p = 0; p < m.sources + m.destinations; ++p) {
+      const Place& place = messages.places()[m.first_source + p];
+      if (place.tile >= tiles || place.base > 3 || std::uint64_t{place.address} + m.words > (1u << 18))
+        throw std::logic_error("exchange: a message's tile or address cannot be encoded");
+    }
 }
 
-std::uint64_t cost(const Pattern& p) { return std::max<std::uint64_t>(p.total(), p.block() ? 4 : 2); }
+/// End of the last listening cycle if transfer i starts at start[i].
+std::int64_t length(const Transfers& t, const std::vector<std::int64_t>& start, const Delays& delays) {
+  std::int64_t end = 0;
+  for (std::size_t i = 0; i < t.list.size(); ++i)
+    for (std::uint32_t k = 0; k < t.list[i].receivers; ++k)
+      end = std::max(end, start[i] + t.list[i].words() + delays.base + delays.receive[t.receivers(t.list[i])[k].tile]);
+  return end;
+}
 
-struct Load {
-  std::map<std::uint32_t, std::uint64_t> send, receive;
+/// Lower bound of a phase (system.md section 6): every port needs its load after the first word can be there.
+unsigned lower_bound(const Transfers& t, const Delays& delays, unsigned earliest) {
+  const unsigned tiles = delays.tiles();
+  std::vector<std::uint64_t> load(2 * tiles);
+  std::vector<unsigned> nearest(2 * tiles, ~0u);  // smallest delay on the other side, after the farthest listener
+  std::vector<bool> single(2 * tiles);  // has a descriptor of one word: if last, it ends before its share does
+  for (const Transfer& x : t.list) {
+    unsigned farthest = 0, closest = ~0u;
+    for (std::uint32_t k = 0; k < x.receivers; ++k)
+      farthest = std::max(farthest, delays.receive[t.receivers(x)[k].tile]);
+    for (std::uint32_t i = 0; i < x.senders; ++i) {
+      const unsigned s = t.senders(x)[i].tile;
+      load[s] += cost(x.send_words());
+      single[s] = single[s] || x.send_words() == 1;
+      nearest[s] = std::min(nearest[s], farthest);
+      closest = std::min(closest, delays.send[s]);
+    }
+    for (std::uint32_t k = 0; k < x.receivers; ++k) {
+      const unsigned d = tiles + t.receivers(x)[k].tile;
+      load[d] += cost(x.words());
+      single[d] = single[d] || x.words() == 1;
+      nearest[d] = std::min(nearest[d], closest);
+    }
+  }
+  std::uint64_t bound = 0;
+  for (unsigned p = 0; p < 2 * tiles; ++p)
+    if (load[p] > 0)
+      bound = std::max(bound, load[p] - (single[p] ? 1 : 0) + earliest + delays.base + nearest[p] +
+                                  (p < tiles ? delays.send[p] : delays.receive[p - tiles]));
+  return static_cast<unsigned>(bound);
+}
+
+struct Attempt {
+  Transfers transfers;
+  std::vector<std::int64_t> start;
+  std::int64_t cycles = 0;
 };
 
-Load loads(const std::vector<Message>& messages) {
-  Load load;
-  for (const Message& m : messages) {
-    load.send[m.source] += cost(m.from);
-    for (const Destination& d : m.to) load.receive[d.tile] += cost(d.to);
+/// Tries whole transfers first, then ever smaller pieces; keeps the shortest.
+class Search {
+ public:
+  Search(const Delays& delays, const Options& options) : delays_(delays), options_(options) {}
+
+  void explore(const Transfers& whole) {
+    const std::uint64_t bound = lower_bound(whole, delays_, options_.earliest);
+    const auto good = [&] {
+      return best_ && static_cast<std::uint64_t>(best_->cycles) * 1000 <= bound * options_.good_permille;
+    };
+    std::uint32_t longest = 0;
+    std::uint64_t ports = 0;
+    bool many = false;
+    for (const Transfer& t : whole.list) {
+      if (!t.sweep) longest = std::max(longest, t.words());
+      ports += t.senders + t.receivers;
+      many |= t.senders + t.receivers > 2;
+    }
+    for (std::uint32_t grain = kMaxGrain; grain >= kMinGrain && !good(); grain /= 4) {
+      if (grain < kMaxGrain && grain >= longest) continue;
+      const Transfers pieces = cut(whole, grain);
+      consider(pieces, schedule_by_time(pieces, delays_, options_.earliest));
+      if (many && !good() && ports * (kMaxGrain / grain) < kGapSearchPorts)
+        consider(pieces, schedule_by_gap(pieces, delays_, options_.earliest));
+    }
   }
-  return load;
+
+  Attempt take() { return std::move(*best_); }
+
+ private:
+  static constexpr std::uint32_t kMaxGrain = 4096, kMinGrain = 16;
+  static constexpr std::uint64_t kGapSearchPorts = 2000000;  // its time grows faster than linearly
+
+  void consider(const Transfers& transfers, std::vector<std::int64_t> start) {
+    const std::int64_t cycles = length(transfers, start, delays_);
+    if (!best_ || cycles < best_->cycles) best_ = Attempt{transfers, std::move(start), cycles};
+  }
+
+  const Delays& delays_;
+  const Options& options_;
+  std::optional<Attempt> best_;
+};
+
+/// Adds descriptors in order of time, joining what continues the one before.
+class ListWriter {
+ public:
+  explicit ListWriter(bool receive) : receive_(receive) {}
+
+  void add(const Entry& e) {
+    Walk walk{e.words, 1, 1, 0, 0};
+    const bool sweep = e.transfer->sweep && receive_;
+    if (!e.transfer->sweep) walk = walk_of(*e.transfer, *e.port);
+    if (sweep || !joins(e, walk)) {
+      flush();
+      entry_ = e;
+      walk_ = walk;
+      end_ = e.start;
+    }
+    end_ += e.words;
+    if (sweep) write_sweep();
+  }
+
+  std::vector<std::uint64_t> take() {
+    flush();
+    return std::move(words_);
+  }
+
+ private:
+  /// Extends the open descriptor by `walk` if that continues it in time, place and peer.
+  bool joins(const Entry& e, const Walk& walk) {
+    if (!entry_ || e.start != end_ || e.peer != entry_->peer || e.port->base != entry_->port->base) return false;
+    const std::uint32_t address = entry_->port->address;
+    if (walk.count1 * walk.count2 == 1 && walk_.count1 * walk_.count2 == 1) {
+      if (address + walk_.n != e.port->address || walk_.n + walk.n > kExchangeMaxWords) return false;
+      walk_.n += walk.n;
+      return true;
+    }
+    if (walk.count2 == 1 && walk_.count2 == 1 && walk.count1 > 1 && walk_.count1 > 1 && walk.n == walk_.n &&
+        walk.stride1 == walk_.stride1 && walk_.count1 + walk.count1 < 4096 &&
+        address + walk_.count1 * static_cast<std::uint32_t>(walk_.stride1) == e.port->address) {
+      walk_.count1 += walk.count1;
+      return true;
+    }
+    return false;
+  }
+
+  [[nodiscard]] ExchangeDescriptor first_word(std::uint32_t kind, std::uint32_t n) const {
+    ExchangeDescriptor d;
+    d.kind = kind;
+    d.base = entry_->port->base;
+    d.start = static_cast<std::uint64_t>(entry_->start);
+    d.words = n == kExchangeMaxWords ? 0 : n;
+    d.address = entry_->port->address;
+    d.peer = entry_->peer;
+    return d;
+  }
+
+  void push(const ExchangeDescriptor& d) {
+    if (!d.fits()) throw std::logic_error("exchange: a descriptor does not fit its fields");
+    words_.push_back(d.pack());
+  }
+
+  void write_sweep() {
+    ExchangeSweep s;
+    s.count = entry_->transfer->senders;
+    s.step = entry_->transfer->source_step;
+    s.stride = entry_->port->stride1;
+    push(first_word(kKindSweep, entry_->transfer->n));
+    if (!s.fits()) throw std::logic_error("exchange: a sweep does not fit its fields");
+    words_.push_back(s.pack());
+    entry_.reset();
+  }
+
+  void flush() {
+    if (!entry_) return;
+    if (walk_.count1 * walk_.count2 == 1) {
+      push(first_word(kKindLinear, walk_.n));
+    } else {
+      ExchangeBlock b;
+      b.stride1 = walk_.stride1;
+      b.count1 = walk_.count1;
+      b.stride2 = walk_.stride2;
+      b.count2 = walk_.count2;
+      push(first_word(kKindBlock, walk_.n));
+      if (!b.fits()) throw std::logic_error("exchange: a block does not fit its fields");
+      words_.push_back(b.pack());
+    }
+    entry_.reset();
+  }
+
+  bool receive_;
+  std::optional<Entry> entry_;
+  Walk walk_{};
+  std::int64_t end_ = 0;
+  std::vector<std::uint64_t> words_;
+};
+
+std::vector<std::uint64_t> write_list(std::vector<Entry>& entries, bool receive, unsigned tile) {
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.start < b.start; });
+  ListWriter writer(receive);
+  for (const Entry& e : entries) writer.add(e);
+  std::vector<std::uint64_t> words = writer.take();
+  if (words.size() > 0xFFFF)
+    throw Error(Category::does_not_fit,
+                "an exchange phase needs " + std::to_string(words.size()) + " table words on one tile, 65535 fit",
+                "tile " + std::to_string(tile), "use larger pieces or spread the tensor over more tiles");
+  return words;
+}
+
+/// Tables of the transfers `ids`, times shifted by -shift.
+Phase write_phase(const Attempt& a, const std::vector<std::uint32_t>& ids, std::int64_t shift, const Delays& delays,
+                  const Options& options) {
+  const unsigned tiles = delays.tiles();
+  std::vector<std::vector<Entry>> sends(tiles), receives(tiles);
+  Phase phase;
+  phase.tables.resize(tiles);
+  phase.last_word.resize(tiles);
+  Transfers part;
+  std::int64_t cycles = 0;
+  for (const std::uint32_t id : ids) {
+    const Transfer& t = a.transfers.list[id];
+    const std::int64_t u = a.start[id] - shift;
+    const Port *sender = a.transfers.senders(t), *receiver = a.transfers.receivers(t);
+    for (std::uint32_t k = 0; k < t.senders; ++k) {
+      const unsigned s = sender[k].tile;
+      const std::uint16_t unheard = t.selected ? 1 : 0;
+      sends[s].push_back({u + t.send_offset(k) - delays.send[s], &t, &sender[k], t.send_words(), unheard});
+      phase.last_word[s] =
+          std::max(phase.last_word[s], static_cast<unsigned>(sends[s].back().start + t.send_words() - 1));
+    }
+    const auto peer = static_cast<std::uint16_t>(t.selected ? kPeerFromCsr : sender->tile);
+    for (std::uint32_t k = 0; k < t.receivers; ++k) {
+      const unsigned d = receiver[k].tile;
+      const std::int64_t start = u + delays.base + delays.receive[d];
+      receives[d].push_back({start, &t, &receiver[k], t.words(), peer});
+      phase.last_word[d] = std::max(phase.last_word[d], static_cast<unsigned>(start + t.words() - 1));
+      cycles = std::max(cycles, start + t.words());
+      phase.words += t.words();
+    }
+    part.list.push_back(t);
+  }
+  part.ports = a.transfers.ports;
+  phase.bound = std::min(lower_bound(part, delays, options.earliest), static_cast<unsigned>(cycles));
+  phase.cycles = static_cast<unsigned>(cycles);
+  for (unsigned tile = 0; tile < tiles; ++tile) {
+    if (sends[tile].empty() && receives[tile].empty()) continue;
+    const std::vector<std::uint64_t> send = write_list(sends[tile], false, tile);
+    const std::vector<std::uint64_t> receive = write_list(receives[tile], true, tile);
+    ExchangeHeader header;
+    header.sends = send.size();
+    header.receives = receive.size();
+    header.length = std::min(phase.cycles, kExchangeMaxLength - 1);
+    auto& table = phase.tables[tile];
+    table.push_back(header.pack());
+    table.insert(table.end(), send.begin(), send.end());
+    table.insert(table.end(), receive.begin(), receive.end());
+  }
+  return phase;
 }
 
 }  // namespace
 
-std::uint32_t lower_bound(const std::vector<Message>& messages, const Platform& platform,
-                          const ScheduleOptions& options) {
-  // The last descriptor of a list need not be followed by another, so it counts its words only.
-  std::map<std::uint32_t, std::pair<std::uint64_t, std::uint64_t>> send;  // sum of costs, largest saving
-  std::map<std::uint32_t, std::pair<std::uint64_t, std::uint64_t>> receive;
-  std::uint64_t bound = 0;
-  const auto add = [](std::pair<std::uint64_t, std::uint64_t>& sum, const Pattern& p) {
-    sum.first += cost(p);
-    sum.second = std::max(sum.second, cost(p) - p.total());
-  };
-  std::uint64_t smallest_receive = ~std::uint64_t{0};
-  for (const Message& m : messages) {
-    add(send[m.source], m.from);
-    for (const Destination& d : m.to) {
-      add(receive[d.tile], d.to);
-      smallest_receive = std::min<std::uint64_t>(smallest_receive, platform.receive_delay(d.tile));
-      const std::uint64_t alone = options.first_start + platform.exchange_delay(m.source, d.tile) + m.from.total();
-      bound = std::max(bound, alone);
-    }
+Delays delays_of(const Platform& platform) {
+  Delays d;
+  d.base = platform.exchange.base;
+  for (unsigned t = 0; t < platform.tiles; ++t) {
+    d.send.push_back(platform.send_delay(t));
+    d.receive.push_back(platform.receive_delay(t));
   }
-  std::uint64_t smallest_send = ~std::uint64_t{0};
-  for (const auto& [tile, sum] : send) {
-    smallest_send = std::min<std::uint64_t>(smallest_send, platform.send_delay(tile));
-  }
-  if (smallest_receive == ~std::uint64_t{0}) smallest_receive = 0;
-  const std::uint64_t fixed = options.first_start + platform.exchange.base;
-  for (const auto& [tile, sum] : send) {
-    bound = std::max(bound, fixed + platform.send_delay(tile) + smallest_receive + sum.first - sum.second);
-  }
-  for (const auto& [tile, sum] : receive) {
-    bound = std::max(bound, fixed + smallest_send + platform.receive_delay(tile) + sum.first - sum.second);
-  }
-  return static_cast<std::uint32_t>(std::min<std::uint64_t>(bound, 0xFFFFFFFF));
+  return d;
 }
 
-Schedule schedule(const std::vector<Message>& messages, const Platform& platform, const ScheduleOptions& options) {
-  const Load load = loads(messages);
-  std::vector<std::uint64_t> weight(messages.size());
-  for (std::size_t i = 0; i < messages.size(); ++i) {
-    weight[i] = load.send.at(messages[i].source);
-    for (const Destination& d : messages[i].to) weight[i] = std::max(weight[i], load.receive.at(d.tile));
-  }
-  std::vector<std::size_t> order(messages.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return weight[a] > weight[b]; });
+std::uint64_t Schedule::table_bytes() const {
+  std::uint64_t words = 0;
+  for (const Phase& p : phases)
+    for (const auto& table : p.tables) words += table.size();
+  return 8 * words;
+}
 
-  std::map<std::uint32_t, Lane> send;
-  std::map<std::uint32_t, Lane> receive;
+Schedule schedule(const Messages& messages, const Delays& delays, const Options& options) {
+  check(messages, delays);
   Schedule result;
-  const auto first = static_cast<std::int64_t>(options.first_start);
-  std::int64_t end = 0;
-  for (const std::size_t i : order) {
-    const Message& m = messages[i];
-    const auto send_delay = static_cast<std::int64_t>(platform.send_delay(m.source));
-    std::int64_t u = send[m.source].earliest(first, m.from.block()) + send_delay;
-    for (const Destination& d : m.to) {
-      const auto behind = static_cast<std::int64_t>(platform.exchange.base + platform.receive_delay(d.tile));
-      u = std::max(u, receive[d.tile].earliest(first, d.to.block()) - behind);
+  if (messages.list().empty()) return result;
+  Search search(delays, options);
+  search.explore(gather(messages, false));
+  const Transfers with_sweeps = gather(messages, true);
+  if (std::any_of(with_sweeps.list.begin(), with_sweeps.list.end(), [](const Transfer& t) { return t.sweep; }))
+    search.explore(with_sweeps);
+  const Attempt best = search.take();
+
+  // Cut by time: what does not end before the limit waits for the next phase, its times relative to one another kept.
+  const std::int64_t limit = std::min(options.max_cycles, kExchangeMaxLength);
+  std::vector<std::uint32_t> left(best.transfers.list.size());
+  for (std::uint32_t i = 0; i < left.size(); ++i) left[i] = i;
+  std::int64_t shift = 0;
+  const std::int64_t first_of_all =
+      std::int64_t{options.earliest} + *std::max_element(delays.send.begin(), delays.send.end());
+  while (!left.empty()) {
+    std::vector<std::uint32_t> now, later;
+    std::int64_t next = INT64_MAX;
+    for (const std::uint32_t id : left) {
+      const Transfer& t = best.transfers.list[id];
+      std::int64_t end = 0;
+      for (std::uint32_t k = 0; k < t.receivers; ++k)
+        end = std::max<std::int64_t>(end, delays.receive[best.transfers.receivers(t)[k].tile]);
+      end += best.start[id] - shift + t.words() + delays.base;
+      if (end < limit) {
+        now.push_back(id);
+      } else {
+        later.push_back(id);
+        next = std::min(next, best.start[id]);
+      }
     }
-    const std::uint64_t total = m.from.total();
-    const std::int64_t start = u - send_delay;
-    send[m.source].take(start, total);
-    encode(send[m.source], m.from, start, m.may_be_unheard ? 1 : 0);
-    end = std::max(end, start + static_cast<std::int64_t>(total));
-    for (const Destination& d : m.to) {
-      const std::int64_t at = u + static_cast<std::int64_t>(platform.exchange.base + platform.receive_delay(d.tile));
-      receive[d.tile].take(at, total);
-      encode(receive[d.tile], d.to, at, m.source);
-      end = std::max(end, at + static_cast<std::int64_t>(total));
-      result.words_received += total;
-    }
-    result.words_sent += total;
-    if (end >= static_cast<std::int64_t>(kLongest)) {
-      throw Error(Category::does_not_fit,
-                  fmt::format("an exchange phase of {} cycles or more: a table cannot say its times", kLongest),
-                  fmt::format("message from tile {}", m.source), "copy less at once, or spread it over more tiles");
-    }
-  }
-  result.cycles = static_cast<std::uint32_t>(end);
-  result.bound = lower_bound(messages, platform, options);
-  std::map<std::uint32_t, TileTable> tables;
-  for (const auto* lanes : {&send, &receive}) {
-    for (const auto& [tile, lane] : *lanes) tables[tile].tile = tile;
-  }
-  for (auto& [tile, table] : tables) {
-    const std::vector<std::uint64_t>& s = send[tile].words;
-    const std::vector<std::uint64_t>& r = receive[tile].words;
-    if (s.size() > 0xFFFF || r.size() > 0xFFFF) {
-      throw Error(
-          Category::does_not_fit,
-          fmt::format("{} send and {} receive descriptor words in a phase, a table counts 65535", s.size(), r.size()),
-          fmt::format("tile {}", tile), "lay the tensors out in longer contiguous runs");
-    }
-    table.words.push_back(s.size() | r.size() << 16 | static_cast<std::uint64_t>(result.cycles) << 32);
-    table.words.insert(table.words.end(), s.begin(), s.end());
-    table.words.insert(table.words.end(), r.begin(), r.end());
-    result.tables.push_back(std::move(table));
+    if (now.empty()) throw std::logic_error("exchange: a transfer is longer than a phase may be");
+    result.phases.push_back(write_phase(best, now, shift, delays, options));
+    left = std::move(later);
+    shift = next - first_of_all;
   }
   return result;
 }

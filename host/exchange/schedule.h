@@ -1,78 +1,58 @@
-// Exchange phases: messages in, timed descriptor tables out (system.md section 6, docs/machine/exchange.md).
+// The exchange scheduler: messages in, timed descriptor tables of every tile out (system.md section 6, docs/machine/
+// exchange.md). Knows delays and start rules; knows nothing of tensors, and never looks at memory contents.
 //
-// A message is words that one tile sends once and any number of tiles hear in the same cycles. The scheduler chooses
-// when each message is sent so that no tile sends or hears two words at once, and writes the tables. The checker proves
-// a schedule from its tables alone and shares no code with the scheduler. Neither knows what the words mean.
+// It works in spine time u = t_send + S(s) = t_receive - B - R(d), in which all delays vanish: a word occupies its
+// sender's and its receivers' ports in the same u. Deterministic: equal input gives equal bytes.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "hw/platform.h"
-#include "hw/types.h"
+#include "host/exchange/messages.h"
 
 namespace tessera::exchange {
 
-/// Addresses of the words of a message in a tile, in the order in which they are on the wire: `words` contiguous words,
-/// repeated count1 times by stride1, that again count2 times by stride2 (strides in words from start to start).
-struct Pattern {
-  std::uint32_t address = 0;  ///< in words from the base
-  std::uint8_t base = 0;      ///< 0 SRAM start, 1..3 CSR xbase1..3
-  std::uint32_t words = 0;    ///< 1..4096
-  std::int32_t stride1 = 0;   ///< 19 bits signed
-  std::uint32_t count1 = 1;   ///< 1..4095
-  std::int32_t stride2 = 0;
-  std::uint32_t count2 = 1;
-
-  [[nodiscard]] std::uint64_t total() const { return std::uint64_t{words} * count1 * count2; }
-  /// Needs a descriptor of two words.
-  [[nodiscard]] bool block() const { return count1 > 1 || count2 > 1; }
-  friend bool operator==(const Pattern& a, const Pattern& b) {
-    return a.address == b.address && a.base == b.base && a.words == b.words && a.stride1 == b.stride1 &&
-           a.count1 == b.count1 && a.stride2 == b.stride2 && a.count2 == b.count2;
-  }
+struct Options {
+  /// Earliest start t of any descriptor, cycles after Z: 12 if x.exchange is the first instruction after the release,
+  /// and 6 more for each supervisor instruction before it.
+  unsigned earliest = 18;
+  /// Phases end before this cycle; longer ones are cut into several.
+  unsigned max_cycles = 262144;
+  /// The search for a shorter schedule stops within this much of the lower bound.
+  unsigned good_permille = 1020;
 };
 
-struct Destination {
-  std::uint32_t tile = 0;
-  Pattern to;
-};
-
-/// All patterns of a message have the same total. Destinations are distinct tiles (the source may be one of them).
-struct Message {
-  std::uint32_t source = 0;
-  Pattern from;
-  std::vector<Destination> to;
-  bool may_be_unheard = false;  ///< no destination in this phase is fine
-};
-
-/// Table of one tile: header, send descriptors, receive descriptors.
-struct TileTable {
-  std::uint32_t tile = 0;
-  std::vector<std::uint64_t> words;
+/// One phase: what runs under one x.exchange.
+struct Phase {
+  /// Encoded table of each tile (u64 words: header, send list, receive list); empty if the tile takes no part.
+  std::vector<std::vector<std::uint64_t>> tables;
+  unsigned cycles = 0;      ///< end of the last listening cycle, from Z; the header's phase length
+  unsigned bound = 0;       ///< lower bound of `cycles` for these messages
+  std::uint64_t words = 0;  ///< words received, multicast counted for each receiver
+  /// Last cycle, from Z, in which each tile has a word on a port; 0 if the table is empty. The supervisor goes on at
+  /// max(X + 12, Z + last_word + 4).
+  std::vector<unsigned> last_word;
 };
 
 struct Schedule {
-  std::vector<TileTable> tables;  ///< of tiles with something to do, by tile
-  std::uint32_t cycles =
-      0;  ///< from the release Z: the last word of the phase is on a receiver's port in Z + cycles - 1
-  std::uint32_t bound = 0;  ///< lower bound of cycles for these messages
-  std::uint64_t words_sent = 0;
-  std::uint64_t words_received = 0;  ///< each word once for each listener
+  std::vector<Phase> phases;  ///< run one after the other, a sync before each
+  [[nodiscard]] std::uint64_t cycles() const {
+    std::uint64_t sum = 0;
+    for (const Phase& p : phases) sum += p.cycles;
+    return sum;
+  }
+  [[nodiscard]] std::uint64_t bound() const {
+    std::uint64_t sum = 0;
+    for (const Phase& p : phases) sum += p.bound;
+    return sum;
+  }
+  /// Bytes of all tables of all phases.
+  [[nodiscard]] std::uint64_t table_bytes() const;
 };
 
-struct ScheduleOptions {
-  std::uint32_t first_start = 12;  ///< first legal time t: 12, and 6 more for each instruction before x.exchange
-};
-
-/// Schedules one phase. The same messages give the same tables. Throws Error (does_not_fit) if the phase is longer than
-/// the 2^18 cycles that a table can say or has more descriptors than a header can count.
-[[nodiscard]] Schedule schedule(const std::vector<Message>& messages, const Platform& platform,
-                                const ScheduleOptions& options = {});
-
-/// Lower bound of cycles: the busiest sender or receiver with its descriptors' costs, first start and delays.
-[[nodiscard]] std::uint32_t lower_bound(const std::vector<Message>& messages, const Platform& platform,
-                                        const ScheduleOptions& options = {});
+/// Schedules all messages. Throws std::logic_error for tiles or addresses that cannot be encoded, and
+/// Error(does_not_fit) if a tile's list has more than 65535 table words.
+[[nodiscard]] Schedule schedule(const Messages& messages, const Delays& delays, const Options& options = {});
 
 }  // namespace tessera::exchange

@@ -1,0 +1,335 @@
+#include "host/exchange/list_scheduler.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+namespace tessera::exchange {
+
+namespace {
+
+/// Calls f(port, two_words, offset, cycles) for every port of a transfer; receivers are numbered from `tiles` up.
+template <typename F>
+void each_port(const Transfers& all, const Transfer& t, unsigned tiles, F&& f) {
+  const Port* senders = all.senders(t);
+  for (std::uint32_t k = 0; k < t.senders; ++k)
+    f(senders[k].tile, senders[k].two_words, t.send_offset(k), t.send_words());
+  const Port* receivers = all.receivers(t);
+  for (std::uint32_t k = 0; k < t.receivers; ++k) f(tiles + receivers[k].tile, receivers[k].two_words, 0u, t.words());
+}
+
+std::vector<std::uint64_t> port_loads(const Transfers& all, unsigned tiles) {
+  std::vector<std::uint64_t> load(2 * tiles);
+  for (const Transfer& t : all.list)
+    each_port(all, t, tiles,
+              [&](unsigned port, bool, std::uint32_t, std::uint32_t words) { load[port] += cost(words); });
+  return load;
+}
+
+/// One row of bits a tile.
+class BitMatrix {
+ public:
+  BitMatrix(unsigned rows, unsigned columns) : width_((columns + 63) / 64), bits_(std::size_t{rows} * width_) {}
+  [[nodiscard]] unsigned width() const { return width_; }
+  [[nodiscard]] const std::uint64_t* row(unsigned r) const { return &bits_[std::size_t{r} * width_]; }
+  void set(unsigned r, unsigned c) { bits_[std::size_t{r} * width_ + c / 64] |= std::uint64_t{1} << (c % 64); }
+  void clear(unsigned r, unsigned c) { bits_[std::size_t{r} * width_ + c / 64] &= ~(std::uint64_t{1} << (c % 64)); }
+
+ private:
+  unsigned width_;
+  std::vector<std::uint64_t> bits_;
+};
+
+class TimeDriven {
+ public:
+  TimeDriven(const Transfers& transfers, const Delays& delays, unsigned earliest)
+      : all_(transfers),
+        tiles_(delays.tiles()),
+        load_(port_loads(transfers, tiles_)),
+        pending_(2 * tiles_, tiles_),
+        free_(2, tiles_),
+        start_(transfers.list.size(), -1),
+        many_(tiles_),
+        stamp_(2 * tiles_, -1) {
+    for (const std::int64_t first : first_times(delays, earliest)) ports_.push_back({first - 4, first});
+    sort_transfers();
+    for (unsigned p = 0; p < 2 * tiles_; ++p)
+      if (load_[p] > 0) events_[ports_[p].end].push_back(p);
+  }
+
+  std::vector<std::int64_t> run() {
+    std::vector<unsigned> freed;
+    while (!events_.empty()) {
+      const std::int64_t now = events_.begin()->first;
+      freed.swap(events_.begin()->second);
+      events_.erase(events_.begin());
+      step(now, freed);
+      freed.clear();
+    }
+    return std::move(start_);
+  }
+
+ private:
+  struct Busy {
+    std::int64_t start, end;  ///< last descriptor
+    [[nodiscard]] std::int64_t ready(bool two) const { return std::max(end, start + (two ? 4 : 2)); }
+  };
+  /// Transfers of one (sender, receiver), longest first; `next` is the first that is not placed.
+  struct Pair {
+    unsigned receiver;
+    std::uint32_t next, end;  ///< in by_pair_
+  };
+
+  void sort_transfers() {
+    std::vector<std::uint32_t> single;
+    for (std::uint32_t i = 0; i < all_.list.size(); ++i) {
+      const Transfer& t = all_.list[i];
+      if (t.senders == 1 && t.receivers == 1)
+        single.push_back(i);
+      else
+        many_[all_.senders(t)->tile].push_back(i);
+      two_words_ |= all_.senders(t)->two_words || all_.receivers(t)->two_words;
+    }
+    const auto key = [&](std::uint32_t i) {
+      const Transfer& t = all_.list[i];
+      return std::make_tuple(all_.senders(t)->tile, all_.receivers(t)->tile, ~t.words(), i);
+    };
+    std::sort(single.begin(), single.end(), [&](std::uint32_t a, std::uint32_t b) { return key(a) < key(b); });
+    by_pair_ = std::move(single);
+    first_pair_.assign(tiles_ + 1, 0);
+    for (std::uint32_t k = 0; k < by_pair_.size(); ++k) {
+      const Transfer& t = all_.list[by_pair_[k]];
+      const unsigned s = all_.senders(t)->tile, d = all_.receivers(t)->tile;
+      if (first_pair_[s + 1] == 0 || pairs_.back().receiver != d) {
+        pairs_.push_back({d, k, k});
+        pending_.set(s, d);
+        pending_.set(tiles_ + d, s);
+      }
+      ++pairs_.back().end;
+      first_pair_[s + 1] = static_cast<std::uint32_t>(pairs_.size());
+    }
+    for (unsigned s = 0; s < tiles_; ++s) first_pair_[s + 1] = std::max(first_pair_[s + 1], first_pair_[s]);
+    for (auto& list : many_)
+      std::stable_sort(list.begin(), list.end(), [&](std::uint32_t a, std::uint32_t b) {
+        return std::uint64_t{all_.list[a].words()} * all_.list[a].receivers >
+               std::uint64_t{all_.list[b].words()} * all_.list[b].receivers;
+      });
+  }
+
+  Pair& pair(unsigned s, unsigned d) {
+    const auto begin = pairs_.begin() + first_pair_[s], end = pairs_.begin() + first_pair_[s + 1];
+    return *std::lower_bound(begin, end, d, [](const Pair& p, unsigned receiver) { return p.receiver < receiver; });
+  }
+
+  [[nodiscard]] bool is_free(unsigned port, std::int64_t now) const { return ports_[port].ready(false) <= now; }
+
+  void step(std::int64_t now, std::vector<unsigned>& freed) {
+    std::vector<unsigned>& order = order_;
+    order.clear();
+    for (const unsigned p : freed) {
+      if (!is_free(p, now) || stamp_[p] == now) continue;
+      stamp_[p] = now;
+      free_.set(p >= tiles_, p % tiles_);
+      order.push_back(p);
+    }
+    std::sort(order.begin(), order.end(),
+              [&](unsigned a, unsigned b) { return load_[a] != load_[b] ? load_[a] > load_[b] : a < b; });
+    for (const unsigned p : order)
+      if (is_free(p, now)) p < tiles_ ? serve_sender(p, now) : serve_receiver(p, now);
+  }
+
+  void serve_sender(unsigned s, std::int64_t now) {
+    const auto [position, time] = best_of_many(s);
+    if (time >= 0 && time <= now) return place_of_many(s, position, now);
+    if (match(s, now)) return;
+    if (time >= 0) place_of_many(s, position, time);
+  }
+
+  void serve_receiver(unsigned port, std::int64_t now) { match(port, now); }
+
+  /// Places a transfer between `port` and the free partner with the most load; false if there is none.
+  bool match(unsigned port, std::int64_t now) {
+    const bool sender = port < tiles_;
+    const unsigned self = port % tiles_;
+    const std::uint64_t* pending = pending_.row(port);
+    const std::uint64_t* free = free_.row(sender ? 1 : 0);
+    const unsigned partners = sender ? tiles_ : 0;
+    std::uint64_t refused_load = ~std::uint64_t{0};  // candidates at or above were tried: they need more distance
+    unsigned refused = 0;
+    while (true) {
+      unsigned best = ~0u, best_distance = 0;
+      std::uint64_t best_load = 0;
+      for (unsigned w = 0; w < pending_.width(); ++w) {
+        for (std::uint64_t bits = pending[w] & free[w]; bits != 0; bits &= bits - 1) {
+          const unsigned other = w * 64 + static_cast<unsigned>(__builtin_ctzll(bits));
+          const std::uint64_t load = load_[partners + other];
+          // Among equals the nearest behind: neighbours then ask for different partners.
+          const unsigned distance = sender ? (other + tiles_ - self) % tiles_ : (self + tiles_ - other) % tiles_;
+          if (load > refused_load || (load == refused_load && distance <= refused)) continue;
+          if (best == ~0u || load > best_load || (load == best_load && distance < best_distance)) {
+            best = other;
+            best_load = load;
+            best_distance = distance;
+          }
+        }
+      }
+      if (best == ~0u) return false;
+      const unsigned s = sender ? self : best, d = sender ? best : self;
+      Pair& candidates = pair(s, d);
+      const std::uint32_t id = by_pair_[candidates.next];
+      const Transfer& t = all_.list[id];
+      if (!two_words_ || (ports_[s].ready(all_.senders(t)->two_words) <= now &&
+                          ports_[tiles_ + d].ready(all_.receivers(t)->two_words) <= now)) {
+        if (++candidates.next == candidates.end) {
+          pending_.clear(s, d);
+          pending_.clear(tiles_ + d, s);
+        }
+        place(id, now);
+        return true;
+      }
+      refused_load = best_load;
+      refused = best_distance;
+    }
+  }
+
+  /// The transfer with several ports of sender s that can start first, of the next few: (position, time) or (0, -1).
+  std::pair<std::size_t, std::int64_t> best_of_many(unsigned s) const {
+    constexpr std::size_t kLook = 32;
+    std::pair<std::size_t, std::int64_t> best{0, -1};
+    for (std::size_t i = 0; i < many_[s].size() && i < kLook; ++i) {
+      std::int64_t time = 0;
+      each_port(all_, all_.list[many_[s][i]], tiles_,
+                [&](unsigned port, bool two, std::uint32_t offset, std::uint32_t) {
+                  time = std::max(time, ports_[port].ready(two) - offset);
+                });
+      if (best.second < 0 || time < best.second) best = {i, time};
+    }
+    return best;
+  }
+
+  void place_of_many(unsigned s, std::size_t position, std::int64_t time) {
+    const std::uint32_t id = many_[s][position];
+    many_[s].erase(many_[s].begin() + static_cast<std::ptrdiff_t>(position));
+    place(id, time);
+  }
+
+  void place(std::uint32_t id, std::int64_t time) {
+    start_[id] = time;
+    each_port(all_, all_.list[id], tiles_, [&](unsigned port, bool, std::uint32_t offset, std::uint32_t words) {
+      Busy& busy = ports_[port];
+      busy.start = time + offset;
+      busy.end = busy.start + words;
+      load_[port] -= cost(words);
+      free_.clear(port >= tiles_, port % tiles_);
+      if (load_[port] == 0) return;
+      events_[busy.ready(false)].push_back(port);
+      if (two_words_ && busy.ready(true) != busy.ready(false)) events_[busy.ready(true)].push_back(port);
+    });
+  }
+
+  const Transfers& all_;
+  unsigned tiles_;
+  std::vector<std::uint64_t> load_;
+  std::vector<Busy> ports_;
+  BitMatrix pending_;  ///< row s: receivers it has something for; row tiles + d: senders that have something for it
+  BitMatrix free_;     ///< row 0 senders, row 1 receivers
+  std::vector<std::int64_t> start_;
+  std::vector<std::vector<std::uint32_t>> many_;
+  std::vector<std::int64_t> stamp_;
+  std::vector<std::uint32_t> by_pair_;
+  std::vector<Pair> pairs_;
+  std::vector<std::uint32_t> first_pair_;
+  std::map<std::int64_t, std::vector<unsigned>> events_;
+  std::vector<unsigned> order_;
+  bool two_words_ = false;
+};
+
+/// What a port does so far, in order of time.
+class Timeline {
+ public:
+  explicit Timeline(std::int64_t first) : first_(first) {}
+
+  /// First time >= u at which a descriptor of `words` cycles fits.
+  [[nodiscard]] std::int64_t fit(std::int64_t u, std::uint32_t words, bool two) const {
+    u = std::max(u, first_);
+    auto next =
+        std::upper_bound(busy_.begin(), busy_.end(), u, [](std::int64_t t, const Busy& b) { return t < b.start; });
+    while (true) {
+      if (next != busy_.begin()) {
+        const Busy& before = *(next - 1);
+        u = std::max({u, before.end, before.start + (two ? 4 : 2)});
+      }
+      if (next == busy_.end() || next->start >= std::max<std::int64_t>(u + words, u + (next->two ? 4 : 2))) return u;
+      u = std::max(u, next->start);
+      ++next;
+    }
+  }
+
+  void add(std::int64_t start, std::uint32_t words, bool two) {
+    const auto at =
+        std::upper_bound(busy_.begin(), busy_.end(), start, [](std::int64_t t, const Busy& b) { return t < b.start; });
+    busy_.insert(at, {start, start + words, two});
+  }
+
+ private:
+  struct Busy {
+    std::int64_t start, end;
+    bool two;
+  };
+  std::int64_t first_;
+  std::vector<Busy> busy_;
+};
+
+}  // namespace
+
+std::vector<std::int64_t> first_times(const Delays& delays, unsigned earliest) {
+  std::vector<std::int64_t> first;
+  for (const unsigned s : delays.send) first.push_back(std::int64_t{earliest} + s);
+  for (const unsigned r : delays.receive)
+    first.push_back(std::max<std::int64_t>(0, std::int64_t{earliest} - delays.base - r));
+  return first;
+}
+
+std::vector<std::int64_t> schedule_by_time(const Transfers& transfers, const Delays& delays, unsigned earliest) {
+  return TimeDriven(transfers, delays, earliest).run();
+}
+
+std::vector<std::int64_t> schedule_by_gap(const Transfers& transfers, const Delays& delays, unsigned earliest) {
+  const unsigned tiles = delays.tiles();
+  const std::vector<std::uint64_t> load = port_loads(transfers, tiles);
+  std::vector<Timeline> lines;
+  for (const std::int64_t first : first_times(delays, earliest)) lines.emplace_back(first);
+
+  std::vector<std::uint64_t> key(transfers.list.size());
+  for (std::size_t i = 0; i < key.size(); ++i)
+    each_port(transfers, transfers.list[i], tiles,
+              [&](unsigned port, bool, std::uint32_t, std::uint32_t) { key[i] = std::max(key[i], load[port]); });
+  std::vector<std::uint32_t> order(transfers.list.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    const Transfer &x = transfers.list[a], &y = transfers.list[b];
+    if (key[a] != key[b]) return key[a] > key[b];
+    return std::uint64_t{x.words()} * x.receivers > std::uint64_t{y.words()} * y.receivers;
+  });
+
+  std::vector<std::int64_t> start(transfers.list.size());
+  for (const std::uint32_t id : order) {
+    const Transfer& t = transfers.list[id];
+    std::int64_t u = 0;
+    for (bool moved = true; moved;) {
+      moved = false;
+      each_port(transfers, t, tiles, [&](unsigned port, bool two, std::uint32_t offset, std::uint32_t words) {
+        const std::int64_t fits = lines[port].fit(u + offset, words, two) - offset;
+        moved |= fits != u;
+        u = fits;
+      });
+    }
+    start[id] = u;
+    each_port(transfers, t, tiles, [&](unsigned port, bool two, std::uint32_t offset, std::uint32_t words) {
+      lines[port].add(u + offset, words, two);
+    });
+  }
+  return start;
+}
+
+}  // namespace tessera::exchange
