@@ -1,0 +1,138 @@
+// Types that the modules of the tile share: decoded instructions, retire records, supervisor states. No logic.
+package tile_pkg;
+
+  localparam logic [31:0] SramBase = tessera_pkg::SRAM_BASE;
+
+  // ALU operation: {funct7[5], funct3} of the R format.
+  typedef enum logic [3:0] {
+    AluAdd  = 4'b0000,
+    AluSll  = 4'b0001,
+    AluSlt  = 4'b0010,
+    AluSltu = 4'b0011,
+    AluXor  = 4'b0100,
+    AluSrl  = 4'b0101,
+    AluOr   = 4'b0110,
+    AluAnd  = 4'b0111,
+    AluSub  = 4'b1000,
+    AluSra  = 4'b1101
+  } alu_op_e;
+
+  // Everything but F arithmetic: integer, loads and stores (flw, fsw too), control, custom-0.
+  typedef struct packed {
+    logic        legal;    // in the role it was decoded for
+    logic        main;     // class MAIN: may be word 0 of a pair
+    logic [3:0]  alu;      // alu_op_e
+    logic        a_pc;     // operand a is the pc
+    logic        a_zero;   // operand a is 0 (lui)
+    logic        b_imm;    // operand b is imm
+    logic [31:0] imm;
+    logic        rd_x;     // writes x[rd]
+    logic        load;
+    logic        store;
+    logic        fmem;     // flw or fsw
+    logic        branch;
+    logic        jal;
+    logic        jalr;
+    logic        mul;
+    logic        div;
+    logic        csr;
+    logic        ecall;
+    logic        ebreak;
+    logic        mret;
+    logic        run;
+    logic        sync;
+    logic        exch;
+    logic        pkt;
+    logic        delay;
+    logic        quit;     // x.exit
+  } int_dec_t;
+
+  // F arithmetic: what goes to the FPU or a divider lane.
+  typedef struct packed {
+    logic       legal;
+    logic       aux;       // class AUX: f registers only, may be word 1 of a pair
+    logic [4:0] op;        // fpu_pkg::fp_op_e
+    logic       lane;      // fdiv or fsqrt
+    logic       sqrt;
+    logic       rounds;    // has an rm field
+    logic       x_rd;      // result goes to x[rd]
+    logic       x_rs1;     // operand a is x[rs1]
+    logic       reads1;    // f[rs1], f[rs2], f[rs3] are operands
+    logic       reads2;
+    logic       reads3;
+  } fp_dec_t;
+
+  typedef enum logic [2:0] {
+    SupIdle    = 3'd0,
+    SupRun     = 3'd1,
+    SupHold    = 3'd2,  // implicit wait for workers
+    SupSync    = 3'd3,  // x.sync, own workers not yet idle
+    SupRelease = 3'd4,  // line raised, waits for the release
+    SupExch    = 3'd5,  // exchange engine runs
+    SupPacket  = 3'd6,  // packet engine runs
+    SupExcept  = 3'd7
+  } sup_state_e;
+
+  // A retire record, MAIN or SOLO (core.md section 9). The adapter adds nothing but the order.
+  typedef struct packed {
+    logic        valid;
+    logic        trap;
+    logic        paired;
+    logic        pending;   // a divider lane delivers value and flags later
+    logic        excepted;  // the trap left the context excepted
+    logic [63:0] cycle;
+    logic [2:0]  ctx;
+    logic [31:0] pc;
+    logic [31:0] word;
+    logic [31:0] next_pc;
+    logic [4:0]  cause;
+    logic [31:0] tval;
+    logic [4:0]  xrd;
+    logic        fwe;       // f[frd] written
+    logic [4:0]  frd;
+    logic        load;
+    logic        store;
+    logic [31:0] addr;
+    logic [7:0]  wmask;     // bytes from addr up
+    logic [31:0] wdata;
+    logic [11:0] csr;       // CSR written, 0 is none
+    logic [31:0] csr_value;
+    logic [2:0]  run;       // worker field of x.run, 0 is none
+    logic [31:0] run_pc;
+    logic [31:0] run_a0;
+    logic [31:0] run_a1;
+  } main_rec_t;
+
+  // The AUX half of a pair, or an AUX that issued alone.
+  typedef struct packed {
+    logic        valid;
+    logic        trap;
+    logic        paired;
+    logic        pending;
+    logic        excepted;
+    logic [63:0] cycle;
+    logic [2:0]  ctx;
+    logic [31:0] pc;
+    logic [31:0] word;
+    logic [31:0] next_pc;
+    logic [4:0]  cause;
+    logic [31:0] tval;
+    logic [4:0]  frd;
+  } aux_rec_t;
+
+  localparam logic [4:0] CauseMisaligned = tessera_pkg::TRAP_INSTRUCTION_MISALIGNED;
+  localparam logic [4:0] CauseFetch = tessera_pkg::TRAP_INSTRUCTION_ACCESS;
+  localparam logic [4:0] CauseIllegal = tessera_pkg::TRAP_ILLEGAL_INSTRUCTION;
+  localparam logic [4:0] CauseBreak = tessera_pkg::TRAP_BREAKPOINT;
+  localparam logic [4:0] CauseLoadAlign = tessera_pkg::TRAP_LOAD_MISALIGNED;
+  localparam logic [4:0] CauseLoadRange = tessera_pkg::TRAP_LOAD_ACCESS;
+  localparam logic [4:0] CauseStoreAlign = tessera_pkg::TRAP_STORE_MISALIGNED;
+  localparam logic [4:0] CauseStoreRange = tessera_pkg::TRAP_STORE_ACCESS;
+  localparam logic [4:0] CauseEcall = tessera_pkg::TRAP_ENVIRONMENT_CALL;
+  localparam logic [4:0] CauseSyncMisuse = tessera_pkg::TRAP_SYNC_MISUSE;
+  localparam logic [4:0] CauseUnderrun = tessera_pkg::TRAP_EXCHANGE_UNDERRUN;
+  localparam logic [4:0] CauseOverrun = tessera_pkg::TRAP_EXCHANGE_OVERRUN;
+  localparam logic [4:0] CauseBad = tessera_pkg::TRAP_EXCHANGE_BAD;
+  localparam logic [4:0] CausePacket = tessera_pkg::TRAP_PACKET_FAULT;
+
+endpackage

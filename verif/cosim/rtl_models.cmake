@@ -1,0 +1,36 @@
+# RTL in the simulator: three Verilated builds of tile_core behind one adapter.
+set(RTL ${CMAKE_SOURCE_DIR}/rtl)
+set(TILE_CORE_SOURCES
+    ${TESSERA_PKG_SV} ${RTL}/fpu_pkg.sv ${RTL}/tile_pkg.sv ${RTL}/fpu_unpack.sv ${RTL}/fpu_round.sv ${RTL}/fpu.sv
+    ${RTL}/fpu_divsqrt.sv ${RTL}/tile_decode.sv ${RTL}/tile_decode_fp.sv ${RTL}/tile_alu.sv ${RTL}/tile_div.sv
+    ${RTL}/tile_xregs.sv ${RTL}/tile_fregs.sv ${RTL}/tile_issue.sv ${RTL}/tile_csr.sv ${RTL}/exchange_list.sv
+    ${RTL}/tile_exchange.sv ${RTL}/tile_packet.sv ${RTL}/tile_core.sv)
+# Unused bits of a word or of a decoded struct are no mistake; fpu_round names a local like a port of its parent.
+set(TILE_CORE_WARNINGS -Wall -Wno-UNUSEDSIGNAL -Wno-VARHIDDEN)
+
+# The package is generated while building, but Verilator wants to read it at configure time.
+if(NOT EXISTS ${TESSERA_PKG_SV})
+  execute_process(COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/hw/generate/generate.py
+                          ${CMAKE_BINARY_DIR}/generated COMMAND_ERROR_IS_FATAL ANY)
+endif()
+
+# tessera_cosim_model(LIBRARY PREFIX OPTIMISATION source [verilate options]): a model and its adapter. The generated C++
+# is a library of its own, since it does not keep the project's warnings.
+function(tessera_cosim_model library prefix optimisation source)
+  add_library(${library}_model STATIC)
+  add_dependencies(${library}_model tessera_generated)
+  verilate(${library}_model SOURCES ${TILE_CORE_SOURCES} TOP_MODULE tile_core PREFIX ${prefix} OPT_FAST ${optimisation}
+           OPT_SLOW -O0 ${ARGN})
+  tessera_library(${library} SOURCES ${source} DEPENDS tessera_hw tessera_tile)
+  get_target_property(folders ${library}_model INCLUDE_DIRECTORIES)
+  target_include_directories(${library} SYSTEM PRIVATE ${folders} ${VERILATOR_ROOT}/include)
+  target_link_libraries(${library} PRIVATE ${library}_model)
+endfunction()
+tessera_cosim_model(tessera_cosim Vtile_core -O2 rtl_tile.cpp VERILATOR_ARGS ${TILE_CORE_WARNINGS} -O3 --x-assign fast
+                    --x-initial fast --noassert)
+tessera_cosim_model(tessera_cosim_traced Vtile_core_traced -O1 rtl_tile_traced.cpp TRACE_FST TRACE_STRUCTS
+                    VERILATOR_ARGS ${TILE_CORE_WARNINGS})
+tessera_cosim_model(tessera_cosim_faulty Vtile_core_faulty -O1 rtl_tile_faulty.cpp
+                    VERILATOR_ARGS ${TILE_CORE_WARNINGS} +define+TESSERA_FAULT_ADDER)
+
+tessera_test(rtl_random_test LABEL rtl SOURCES rtl_random_test.cpp DEPENDS tessera_cosim)

@@ -1,0 +1,35 @@
+// The RTL tile as a TileModel: Verilated tile_core at its pins, SRAM in the adapter, one VerilatedContext an instance.
+//
+// Pin level: words go through an ExchangePort and a PacketPort, one a cycle. What the core reports at its retire ports
+// becomes RetireRecords in the order of issue cycles; an x.sync is reported when it ends, with the cycle of its issue.
+// The three models (plain, traced, with a planted fault) share this interface and one source.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "tlm/tile/tile_model.h"
+
+namespace tessera {
+
+class RtlTile : public TileModel {
+ public:
+  [[nodiscard]] TileMode mode() const final { return TileMode::rtl; }
+  [[nodiscard]] bool interval_based() const final { return false; }
+
+  /// Cycles that the model was clocked through (cycles in which the tile is quiescent are skipped).
+  [[nodiscard]] virtual std::uint64_t clocked() const = 0;
+  /// Writes all signals from now on to an FST file with time in tile cycles x 2 (the clock rises at even times). Only
+  /// a traced tile can; throws std::logic_error otherwise. close_wave() ends the file; so does destruction.
+  virtual void open_wave(const std::string& path) = 0;
+  virtual void close_wave() = 0;
+};
+
+/// The fast model.
+[[nodiscard]] std::unique_ptr<RtlTile> make_rtl_tile(const TileConfig& config);
+/// The same with signal tracing compiled in (library tessera_cosim_traced).
+[[nodiscard]] std::unique_ptr<RtlTile> make_traced_rtl_tile(const TileConfig& config);
+/// For tests of lockstep: the carry into bit 16 of the adder is lost (library tessera_cosim_faulty).
+[[nodiscard]] std::unique_ptr<RtlTile> make_faulty_rtl_tile(const TileConfig& config);
+
+}  // namespace tessera

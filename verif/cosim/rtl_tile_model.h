@@ -1,0 +1,626 @@
+// RtlTile over any Verilated class of tile_core: drives the pins cycle by cycle and turns ports into records and stops.
+//
+// A cycle c is: read data of the last cycle on the pins, settle with the clock low, talk to the ports, serve the SRAM,
+// rising edge with the number of the next cycle. The clocked state stands "in" cycle now_; before the first edge that
+// is cycle -1. Skipping: if the tile is quiescent the edge may name any later cycle as the next.
+#pragma once
+
+#include <verilated.h>
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <stdexcept>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "hw/generated/isa.h"
+#include "hw/generated/machine.h"
+#include "verif/cosim/rtl_tile.h"
+
+namespace tessera {
+
+/// `Wave` is VerilatedFstC for a traced model, void for the others.
+template <class Model, class Wave = void>
+class RtlTileModel final : public RtlTile {
+ public:
+  explicit RtlTileModel(const TileConfig& config);
+  ~RtlTileModel() override;
+
+  void start(Address pc, Cycle at) override { start_context(0, pc, at); }
+  void start_context(ContextId context, Address pc, Cycle at) override;
+  TileStop run(Cycle limit, ExchangePort* port, PacketPort* packets) override;
+  void release(Cycle z, bool vote) override;
+  void finish_exchange(const ExchangeResult&) override { throw std::logic_error("an RTL tile has its own engine"); }
+  void finish_packets(Cycle, std::uint32_t) override { throw std::logic_error("an RTL tile has its own engine"); }
+  void write_memory(Address address, const std::uint8_t* bytes, std::size_t count) override;
+  void read_memory(Address address, std::uint8_t* bytes, std::size_t count) const override;
+  std::uint8_t* sram() override { return nullptr; }
+  void memory_written(Address, std::size_t) override {}
+  [[nodiscard]] std::uint32_t supervisor_csr(unsigned number) const override;
+  [[nodiscard]] ContextState context(ContextId context) const override;
+  [[nodiscard]] std::optional<TileException> exception() const override { return exception_; }
+  [[nodiscard]] std::uint64_t retired() const override { return retired_; }
+  void observe(RetireObserver* observer) override { observer_ = observer; }
+  void observe_events(EventObserver* observer) override { events_ = observer; }
+  void set_groups(bool group1, bool group2) override;
+  [[nodiscard]] std::uint64_t clocked() const override { return clocked_; }
+  void open_wave(const std::string& path) override;
+  void close_wave() override;
+
+ private:
+  /// A record whose order or value is not settled yet.
+  struct Pending {
+    RetireRecord record;
+    bool waits = false;  ///< for a divider lane
+  };
+  struct Start {
+    Cycle at = kNever;
+    ContextId context = 0;
+    Address pc = 0;
+  };
+
+  [[nodiscard]] std::uint64_t load(Address address) const;
+  void store(Address address, std::uint64_t data, unsigned mask);
+  void settle();
+  void serve_memory();
+  void serve_exchange(ExchangePort* port);
+  void serve_packets(PacketPort* packets);
+  void edge(Cycle next);
+  void collect();
+  void collect_main();
+  void collect_aux();
+  void finish_lane();
+  void flush_records();
+  void emit(MachineEvent::Kind kind, Cycle cycle, ContextId context, Address pc, std::uint32_t a0);
+  void flush_events();
+  void note_exception(Cycle cycle, ContextId context, std::uint32_t cause, Address pc, std::uint32_t tval,
+                      std::uint32_t word);
+  [[nodiscard]] std::uint32_t debug(unsigned kind, ContextId context, unsigned select) const;
+  TileStop drain(PacketPort* packets);
+  [[nodiscard]] Cycle wake(Cycle limit, PacketPort* packets);
+  TileStop stop_here(Cycle limit);
+
+  TileConfig config_;
+  VerilatedContext context_;
+  mutable Model model_;
+  std::vector<std::uint8_t> sram_;
+  std::vector<Start> starts_;
+
+  Cycle now_ = ~Cycle{0};  ///< the cycle the clocked state stands in
+  unsigned slot_ = 5;      ///< of now_
+  std::uint64_t clocked_ = 0;
+  std::uint64_t fetch_data_ = 0, load_a_data_ = 0, load_b_data_ = 0;  ///< read in now_
+  bool settled_ = false;  ///< outputs of now_ have been seen and its ports served
+  Cycle release_ = kNever;
+  bool release_vote_ = false;
+  std::optional<TileStop> sync_;                                         ///< arrived and not released
+  std::optional<std::pair<Cycle, std::pair<Word, bool>>> early_packet_;  ///< found while skipping
+
+  RetireObserver* observer_ = nullptr;
+  EventObserver* events_ = nullptr;
+  std::vector<MachineEvent> queued_events_;
+  std::deque<Pending> records_;
+  std::uint64_t retired_ = 0;
+  Cycle last_issue_ = 0;
+  std::optional<TileException> exception_;
+  std::optional<TileStop> tohost_;
+  Address listened_ = 0;
+  std::conditional_t<std::is_void_v<Wave>, char, std::unique_ptr<Wave>> wave_{};
+};
+
+template <class Model, class Wave>
+RtlTileModel<Model, Wave>::RtlTileModel(const TileConfig& config)
+    : config_(config), model_(&context_, "tile"), sram_(config.sram_bytes) {
+  if (config.sram_bytes % 8 != 0) throw std::logic_error("SRAM of an RTL tile: a multiple of 8 bytes");
+  if constexpr (!std::is_void_v<Wave>) context_.traceEverOn(true);
+  model_.tile_i = config.tile;
+  model_.ipu_i = config.ipu;
+  model_.ntiles_i = config.tiles;
+  model_.hart_base_i = config.hart_base;
+  model_.sram_end_i = kSramBase + config.sram_bytes;
+  set_groups(config.group1, config.group2);
+  model_.rst_ni = 0;
+  model_.cycle_i = now_;
+  model_.slot_i = slot_;
+  model_.clk_i = 0;
+  model_.eval();
+  model_.clk_i = 1;
+  model_.eval();
+  model_.rst_ni = 1;
+  model_.clk_i = 0;
+  model_.eval();
+  // One edge more out of reset, still before cycle 0, so that the pins have been sampled.
+  model_.clk_i = 1;
+  model_.eval();
+}
+
+template <class Model, class Wave>
+RtlTileModel<Model, Wave>::~RtlTileModel() {
+  close_wave();
+  model_.final();
+}
+
+template <class Model, class Wave>
+void RtlTileModel<Model, Wave>::set_groups(bool group1, bool group2) {
+  model_.groups_i = (group1 ? 1 : 0) | (group2 ? 2 : 0);
+}
+
+template <class Model, class Wave>
+void RtlTileModel<Model, Wave>::start_context(ContextId context, Address pc, Cycle at) {
+  // The pins act at the edge into a cycle: one that is over cannot be named any more.
+  starts_.push_back({std::max(at, now_ + 1), context, pc});
+  std::stable_sort(starts_.begin(), starts_.end(), [](const Start& a, const Start& b) { return a.at < b.at; });
+  for (std::size_t i = 1; i < starts_.size(); ++i) starts_[i].at = std::max(starts_[i].at, starts_[i - 1].at + 1);
+}
+
+template <class Model, class Wave>
+void RtlTileModel<Model, Wave>::release(Cycle z, bool vote) {
+  if (!sync_) throw std::logic_error("release of a tile that does not wait in a wide sync");
+  if (z <= now_) throw std::logic_error("release in a cycle that is over");
+  sync_.reset();
+  release_ = z;
+  release_vote_ = vote;
+}
+
+template <class Model, class Wave>
+void RtlTileModel<Model, Wave>::write_memory(Address address, const std::uint8_t* bytes, std::size_t count) {
+  const std::size_t offset = address - kSramBase;
+  if (offset > sram_.size() || count > sram_.size() - offset) throw std::out_of_range("write outside the SRAM");
+  std::memcpy(sram_.data() + offset, bytes, count);
+}
+
+template <class Model, class Wave>
+void RtlTileModel<Model, Wave>::read_memory(Address address, std::uint8_t* bytes, std::size_t count) const {
+  const std::size_t offset = address - kSramBase;
+  if (offset > sram_.size() || count > sram_.size() - offset) throw std::out_of_range("read outside the SRAM");
+  std::memcpy(bytes, sram_.data() + offset, count);
+}
+
+// ---- one cycle ----
+
+template <class Model, class Wave>
+std::uint64_t RtlTileModel<Model, Wave>::load(Address address) const {
+  const std::size_t offset = address - kSramBase;
+  std::uint64_t data = 0;
+  if (offset <= sram_.size() - 8) std::memcpy(&data, sram_.data() + offset, 8);
+  return data;
+}
+
+template <class Model, class Wave>
+void RtlTileModel<Model, Wave>::store(Address address, std::uint64_t data, unsigned mask) {
+  const std::size_t offset = address - kSramBase;
+  if (offset > sram_.size() - 8) return;
+  if (mask == 0xff) {
+    std::memcpy(sram_.data() + offset, &data, 8);
+  } else {
+    for (unsigned i = 0; i < 8; ++i)
+      if ((mask >> i & 1) != 0) sram_[offset + i] = static_cast<std::uint8_t>(data >> 8 * i);
+  }
+  if (config_.tohost == 0 || tohost_) return;
+  const Address word = config_.tohost & ~3u;
+  if (word - address >= 8 || (mask >> (word - address) & 0xf) == 0) return;
+  std::uint32_t value = 0;
+  std::memcpy(&value, sram_.data() + (word - kSramBase), 4);
+  // The store is in stage X, three cycles after its issue.
+  if (value != 0) tohost_ = TileStop{TileStop::Kind::tohost, now_ - 3, Zone::local, value};
+}
+
+template <class Model, class Wave>
+void RtlTileModel<Model, Wave>::settle() {
+  model_.clk_i = 0;
+  model_.eval();
+}
+
+template <class Model, class Wave>
+void RtlTileModel<Model, Wave>::serve_memory() {
+  // Loads and fetch see the SRAM as it was before the store of the same cycle.
+  // What is read stands on the pins after the edge.
+  if (model_.fetch_req_o) fetch_data_ = load(model_.fetch_addr_o);
+  if (model_.load_a_req_o) load_a_data_ = load(model_.load_a_addr_o);
+  if (model_.load_b_req_o) load_b_data_ = load(model_.load_b_addr_o);
+  if (model_.store_req_o && !tohost_) store(model_.store_addr_o, model_.store_data_o, model_.store_mask_o);
+  if (model_.packet_store_req_o) {
+    const Address address = model_.packet_store_addr_o;
+    const std::uint64_t word = model_.packet_store_data_o;
+    store(address & ~7u, word << (address & 4) * 8, 0xfu << (address & 4));
+  }
+}
+
+template <class Model, class Wave>
+void RtlTileModel<Model, Wave>::serve_exchange(ExchangePort* port) {
+  if (model_.tx_valid_o) {
+    if (port != nullptr) port->send(now_, model_.tx_word_o);
+    if (observer_ != nullptr) {
+      ExchangeWord word;
+      word.cycle = now_;
+      word.address = model_.tx_addr_o;
+      word.word = model_.tx_word_o;
+      word.out = true;
+      observer_->exchanged(word);
+    }
+  }
+  if (model_.rx_write_o && observer_ != nullptr) {
+    ExchangeWord word;
+    word.cycle = now_ - 1;
+    word.address = model_.rx_write_addr_o;
+    word.word = model_.rx_write_word_o;
+    observer_->exchanged(word);
+  }
+  if (model_.rx_listen_o) {
+    const std::optional<Word> word = port != nullptr ? port->receive(now_, model_.rx_source_o) : std::nullopt;
+    model_.rx_valid_i = word.has_value();
+    model_.rx_word_i = word.value_or(0);
+  }
+}
+
+template <class Model, class Wave>
+void RtlTileModel<Model, Wave>::serve_packets(PacketPort* packets) {
+  model_.packet_rx_valid_i = 0;
+  model_.packet_tx_ready_i = 0;
+  if (packets == nullptr) return;
+  if (model_.packet_tx_valid_o)
+    model_.packet_tx_ready_i =
+        packets->send(now_, model_.packet_tx_word_o, model_.packet_tx_first_o, model_.packet_tx_last_o);
+  std::optional<std::pair<Word, bool>> word;
+  if (early_packet_ && early_packet_->first == now_) {
+    word = early_packet_->second;
+    early_packet_.reset();
+  } else if (now_ != ~Cycle{0}) {
+    word = packets->receive(now_);
+  }
+  if (!word) return;
+  model_.packet_rx_valid_i = 1;
+  model_.packet_rx_word_i = word->first;
+  model_.packet_rx_last_i = word->second;
+}
+
+template <class Model, class Wave>
+void RtlTileModel<Model, Wave>::edge(Cycle next) {
+  slot_ = next == now_ + 1 ? (slot_ == 5 ? 0 : slot_ + 1) : static_cast<unsigned>(next % 6);
+  model_.cycle_i = next;
+  model_.slot_i = slot_;
+  model_.release_valid_i = next == release_;
+  model_.release_vote_i = release_vote_;
+  if (next == release_) release_ = kNever;
+  model_.start_valid_i = 0;
+  if (!starts_.empty() && starts_.front().at == next) {
+    model_.start_valid_i = 1;
+    model_.start_ctx_i = starts_.front().context;
+    model_.start_pc_i = starts_.front().pc;
+    starts_.erase(starts_.begin());
+  }
+  if constexpr (!std::is_void_v<Wave>)
+    if (wave_ && now_ != ~Cycle{0}) wave_->dump(2 * now_ + 1);
+  model_.clk_i = 1;
+  model_.eval();
+  model_.fetch_data_i = fetch_data_;
+  model_.load_a_data_i = load_a_data_;
+  model_.load_b_data_i = load_b_data_;
+  now_ = next;
+  ++clocked_;
+  settled_ = false;
+  if constexpr (!std::is_void_v<Wave>)
+    if (wave_) wave_->dump(2 * now_);
+}
+
+// ---- running ----
+
+template <class Model, class Wave>
+TileStop RtlTileModel<Model, Wave>::run(Cycle limit, ExchangePort* port, PacketPort* packets) {
+  TileStop stop;
+  for (;;) {
+    if (sync_) {
+      stop = sync_->cycle < limit ? *sync_ : TileStop{TileStop::Kind::limit, limit};
+      break;
+    }
+    if (!settled_) {
+      settle();
+      serve_memory();
+      serve_exchange(port);
+      serve_packets(packets);
+      if (model_.ret_valid_o || model_.aux_valid_o || model_.done_valid_o) collect();
+      settled_ = true;
+      if (tohost_) {
+        stop = drain(packets);
+        break;
+      }
+      if (model_.raise_o) {
+        const std::uint32_t value = model_.raise_code_o << 8 | model_.raise_vote_o;
+        sync_ = TileStop{TileStop::Kind::sync, now_, static_cast<Zone>(model_.raise_zone_o), value};
+        continue;
+      }
+    }
+    Cycle next = now_ + 1;
+    if (model_.quiescent_o) {
+      next = wake(limit, packets);
+      if (next == kNever) {
+        stop = stop_here(limit);
+        break;
+      }
+    }
+    if (next >= limit) {
+      stop = TileStop{TileStop::Kind::limit, limit};
+      break;
+    }
+    edge(next);
+  }
+  flush_events();
+  return stop;
+}
+
+/// Next cycle in which something happens to a quiescent tile; kNever if nothing will, `limit` if not before that.
+template <class Model, class Wave>
+Cycle RtlTileModel<Model, Wave>::wake(Cycle limit, PacketPort* packets) {
+  Cycle next = release_;
+  if (!starts_.empty()) next = std::min(next, starts_.front().at);
+  if (packets != nullptr && now_ != ~Cycle{0} && limit != kNever) {
+    const Cycle until = std::min(next, limit);
+    for (Cycle c = now_ + 1; c < until; ++c) {
+      if (early_packet_) return early_packet_->first;
+      if (const auto word = packets->receive(c)) {
+        early_packet_ = std::pair{c, *word};
+        return c;
+      }
+    }
+  }
+  return next;
+}
+
+template <class Model, class Wave>
+TileStop RtlTileModel<Model, Wave>::stop_here(Cycle) {
+  flush_records();
+  if (exception_) return {TileStop::Kind::exception, exception_->cycle, Zone::local, exception_->cause};
+  return {TileStop::Kind::idle, last_issue_};
+}
+
+/// After the store that ends the run: what was issued until then retires, nothing later is done or reported.
+template <class Model, class Wave>
+TileStop RtlTileModel<Model, Wave>::drain(PacketPort* packets) {
+  const auto open = [this] {
+    return std::any_of(records_.begin(), records_.end(), [](const Pending& p) { return p.waits; });
+  };
+  for (unsigned i = 0; i < 4 || (open() && i < 48); ++i) {
+    edge(now_ + 1);
+    settle();
+    serve_memory();
+    serve_packets(packets);
+    collect();
+    settled_ = true;
+  }
+  flush_records();
+  const TileStop stop = *tohost_;
+  tohost_.reset();
+  return stop;
+}
+
+// ---- records ----
+
+template <class Model, class Wave>
+void RtlTileModel<Model, Wave>::collect() {
+  if (model_.done_valid_o) finish_lane();
+  if (model_.ret_valid_o && !(tohost_ && model_.ret_cycle_o > tohost_->cycle)) collect_main();
+  if (model_.aux_valid_o && !(tohost_ && model_.aux_cycle_o > tohost_->cycle)) collect_aux();
+  if (!records_.empty()) flush_records();
+}
+
+template <class Model, class Wave>
+void RtlTileModel<Model, Wave>::collect_main() {
+  const Cycle cycle = model_.ret_cycle_o;
+  const auto context = static_cast<ContextId>(model_.ret_ctx_o);
+  last_issue_ = std::max(last_issue_, cycle);
+  if (!model_.ret_trap_o) ++retired_;
+  if (model_.ret_excepted_o)
+    note_exception(cycle, context, model_.ret_cause_o, model_.ret_pc_o & ~3u, model_.ret_tval_o, model_.ret_word_o);
+  if (events_ != nullptr && !model_.ret_trap_o) {
+    if (model_.ret_run_o != 0) {
+      for (unsigned w = 1; w < 7; ++w)
+        if (model_.ret_run_o == 7 || model_.ret_run_o == w)
+          emit(MachineEvent::Kind::run, cycle + 6 + (w - 1 + 6 - cycle % 6) % 6, static_cast<ContextId>(w),
+               model_.ret_run_pc_o, model_.ret_run_a0_o);
+    } else if (isa::decode(model_.ret_word_o) == isa::Op::x_exit) {
+      emit(MachineEvent::Kind::exit, cycle, context, model_.ret_pc_o, model_.ret_value_o);
+    }
+  }
+  if (observer_ == nullptr) return;
+  records_.emplace_back();
+  Pending& pending = records_.back();
+  pending.waits = model_.ret_pending_o;
+  RetireRecord& r = pending.record;
+  r.cycle = cycle;
+  r.context = context;
+  r.paired = model_.ret_paired_o;
+  r.trap = model_.ret_trap_o;
+  r.pc = model_.ret_pc_o;
+  r.word = model_.ret_word_o;
+  r.next_pc = model_.ret_next_pc_o;
+  if (r.trap) {
+    r.cause = model_.ret_cause_o;
+    r.tval = model_.ret_tval_o;
+    return;
+  }
+  r.xrd = model_.ret_xrd_o;
+  if (r.xrd != 0) r.xval = model_.ret_value_o;
+  if (model_.ret_fwe_o) r.fwrite[0] = {1, static_cast<std::uint8_t>(model_.ret_frd_o), model_.ret_value_o};
+  r.fflags = model_.ret_fflags_o;
+  if (model_.ret_load_o) {
+    r.mem_read = true;
+    r.read_addr[0] = model_.ret_addr_o;
+  }
+  if (model_.ret_store_o) {
+    r.mem_write = true;
+    r.write_addr = model_.ret_addr_o;
+    r.write_mask = model_.ret_mask_o;
+    r.write_data = model_.ret_wdata_o;
+  }
+  if (model_.ret_csr_o != 0) {
+    r.csr = model_.ret_csr_o;
+    r.csr_value = model_.ret_csr_value_o;
+  }
+  if (model_.ret_run_o != 0)
+    r.run = {model_.ret_run_o,       model_.ret_run_pc_o,     model_.ret_run_a0_o, model_.ret_run_a1_o,
+             model_.ret_run_stack_o, model_.ret_run_stride_o, model_.ret_run_ra_o};
+}
+
+template <class Model, class Wave>
+void RtlTileModel<Model, Wave>::collect_aux() {
+  const auto context = static_cast<ContextId>(model_.aux_ctx_o);
+  last_issue_ = std::max<Cycle>(last_issue_, model_.aux_cycle_o);
+  if (!model_.aux_trap_o) ++retired_;
+  if (model_.aux_excepted_o)
+    note_exception(model_.aux_cycle_o, context, model_.aux_cause_o, model_.aux_pc_o, model_.aux_tval_o,
+                   model_.aux_word_o);
+  if (observer_ == nullptr) return;
+  records_.emplace_back();
+  Pending& pending = records_.back();
+  pending.waits = model_.aux_pending_o;
+  RetireRecord& r = pending.record;
+  r.cycle = model_.aux_cycle_o;
+  r.context = context;
+  r.paired = model_.aux_paired_o;
+  r.trap = model_.aux_trap_o;
+  r.pc = model_.aux_pc_o;
+  r.word = model_.aux_word_o;
+  r.next_pc = model_.aux_next_pc_o;
+  if (r.trap) {
+    r.cause = model_.aux_cause_o;
+    r.tval = model_.aux_tval_o;
+    return;
+  }
+  r.fwrite[0] = {1, static_cast<std::uint8_t>(model_.aux_frd_o), model_.aux_value_o};
+  r.fflags = model_.aux_fflags_o;
+}
+
+/// A divider lane has its result: the waiting record of its slot gets it.
+template <class Model, class Wave>
+void RtlTileModel<Model, Wave>::finish_lane() {
+  for (Pending& pending : records_) {
+    RetireRecord& r = pending.record;
+    if (!pending.waits || r.cycle % 6 != model_.done_slot_o) continue;
+    pending.waits = false;
+    if (r.fwrite[0].valid != 0) {
+      r.fwrite[0].bits = model_.done_value_o;
+      r.fflags = model_.done_fflags_o;
+    } else if (r.xrd != 0) {
+      r.xval = model_.done_value_o;
+    }
+    return;
+  }
+}
+
+template <class Model, class Wave>
+void RtlTileModel<Model, Wave>::flush_records() {
+  while (!records_.empty() && !records_.front().waits) {
+    if (observer_ != nullptr) observer_->retired(records_.front().record);
+    records_.pop_front();
+  }
+}
+
+template <class Model, class Wave>
+void RtlTileModel<Model, Wave>::note_exception(Cycle cycle, ContextId context, std::uint32_t cause, Address pc,
+                                               std::uint32_t tval, std::uint32_t word) {
+  const bool exchange = cause >= trap::exchange_underrun && cause <= trap::exchange_bad;
+  if (exchange && isa::decode(word) == isa::Op::x_exchange) {
+    // The cycle of the fault: its low word is in xfaultcyc, and it lies before the trap.
+    const std::uint32_t low = debug(2, 0, csr::xfaultcyc);
+    cycle -= static_cast<std::uint32_t>(static_cast<std::uint32_t>(cycle) - low);
+  }
+  const TileException e{cycle, context, cause, pc, tval};
+  if (!exception_ || e.cycle < exception_->cycle || (e.cycle == exception_->cycle && e.context < exception_->context))
+    exception_ = e;
+}
+
+template <class Model, class Wave>
+void RtlTileModel<Model, Wave>::emit(MachineEvent::Kind kind, Cycle cycle, ContextId context, Address pc,
+                                     std::uint32_t a0) {
+  MachineEvent event;
+  event.cycle = cycle;
+  event.ipu = static_cast<std::uint16_t>(config_.ipu);
+  event.tile = static_cast<std::uint16_t>(config_.tile);
+  event.context = context;
+  event.kind = kind;
+  event.pc = pc;
+  event.a0 = a0;
+  queued_events_.push_back(event);
+}
+
+template <class Model, class Wave>
+void RtlTileModel<Model, Wave>::flush_events() {
+  if (queued_events_.empty()) return;
+  std::stable_sort(queued_events_.begin(), queued_events_.end(), [](const MachineEvent& a, const MachineEvent& b) {
+    return a.cycle != b.cycle ? a.cycle < b.cycle : a.context < b.context;
+  });
+  if (events_ != nullptr)
+    for (const MachineEvent& event : queued_events_) events_->event(event);
+  queued_events_.clear();
+}
+
+// ---- state ----
+
+template <class Model, class Wave>
+std::uint32_t RtlTileModel<Model, Wave>::debug(unsigned kind, ContextId context, unsigned select) const {
+  model_.dbg_en_i = 1;
+  model_.dbg_kind_i = kind;
+  model_.dbg_ctx_i = context;
+  model_.dbg_sel_i = select;
+  model_.eval();  // no edge: nothing but the debug port changes
+  const std::uint32_t value = model_.dbg_data_o;
+  model_.dbg_en_i = 0;
+  return value;
+}
+
+template <class Model, class Wave>
+std::uint32_t RtlTileModel<Model, Wave>::supervisor_csr(unsigned number) const {
+  return debug(2, 0, number);
+}
+
+template <class Model, class Wave>
+ContextState RtlTileModel<Model, Wave>::context(ContextId context) const {
+  using Run = ContextState::Run;
+  ContextState state;
+  const std::uint32_t status = debug(3, context, 1);  // supervisor state in bits 2:0, workers not idle in 9:4
+  const std::uint32_t excepted = model_.excepted_o;
+  if ((excepted >> context & 1) != 0) {
+    state.run = Run::excepted;
+  } else if (context == 0) {
+    const unsigned supervisor = status & 7;
+    state.run = supervisor == 0 ? Run::idle : supervisor == 1 ? Run::running : Run::waiting;
+  } else {
+    state.run = (status >> (3 + context) & 1) != 0 ? Run::running : Run::idle;
+  }
+  state.pc = debug(3, context, 0);
+  for (unsigned i = 0; i < 32; ++i) {
+    state.x[i] = debug(0, context, i);
+    if (context != 0) state.f[i] = debug(1, context, i);
+  }
+  state.fcsr = context == 0 ? 0 : debug(2, context, csr::fcsr);
+  state.mcause = debug(2, context, csr::mcause);
+  state.mepc = debug(2, context, csr::mepc);
+  state.mtval = debug(2, context, csr::mtval);
+  return state;
+}
+
+// ---- waves ----
+
+template <class Model, class Wave>
+void RtlTileModel<Model, Wave>::open_wave(const std::string& path) {
+  if constexpr (std::is_void_v<Wave>) {
+    throw std::logic_error("this model has no tracing: " + path);
+  } else {
+    close_wave();
+    wave_ = std::make_unique<Wave>();
+    model_.trace(wave_.get(), 99);
+    wave_->open(path.c_str());
+  }
+}
+
+template <class Model, class Wave>
+void RtlTileModel<Model, Wave>::close_wave() {
+  if constexpr (!std::is_void_v<Wave>) {
+    if (wave_) wave_->close();
+    wave_.reset();
+  }
+}
+
+}  // namespace tessera
