@@ -21,10 +21,14 @@ function(tessera_cosim_model library prefix optimisation source)
   add_dependencies(${library}_model tessera_generated)
   verilate(${library}_model SOURCES ${TILE_CORE_SOURCES} TOP_MODULE tile_core PREFIX ${prefix} OPT_FAST ${optimisation}
            OPT_SLOW -O0 ${ARGN})
-  tessera_library(${library} SOURCES ${source} DEPENDS tessera_hw tessera_tile)
+  # One run time for all models of a program: that of the waveforms.
+  get_target_property(sources ${library}_model SOURCES)
+  list(FILTER sources EXCLUDE REGEX "/include/verilated.*\\.cpp$")
+  set_property(TARGET ${library}_model PROPERTY SOURCES ${sources})
+  tessera_library(${library} SOURCES ${source} DEPENDS tessera_hw tessera_tile tessera_wave)
   get_target_property(folders ${library}_model INCLUDE_DIRECTORIES)
   target_include_directories(${library} SYSTEM PRIVATE ${folders} ${VERILATOR_ROOT}/include)
-  target_link_libraries(${library} PRIVATE ${library}_model)
+  target_link_libraries(${library} PRIVATE ${library}_model tessera_verilated)
 endfunction()
 tessera_cosim_model(tessera_cosim Vtile_core -O2 rtl_tile.cpp VERILATOR_ARGS ${TILE_CORE_WARNINGS} -O3 --x-assign fast
                     --x-initial fast --noassert)

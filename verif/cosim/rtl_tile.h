@@ -6,11 +6,12 @@
 #pragma once
 
 #include <memory>
-#include <string>
 
 #include "tlm/tile/tile_model.h"
 
 namespace tessera {
+
+class RtlWave;
 
 class RtlTile : public TileModel {
  public:
@@ -19,10 +20,9 @@ class RtlTile : public TileModel {
 
   /// Cycles that the model was clocked through (cycles in which the tile is quiescent are skipped).
   [[nodiscard]] virtual std::uint64_t clocked() const = 0;
-  /// Writes all signals from now on to an FST file with time in tile cycles x 2 (the clock rises at even times). Only
-  /// a traced tile can; throws std::logic_error otherwise. close_wave() ends the file; so does destruction.
-  virtual void open_wave(const std::string& path) = 0;
-  virtual void close_wave() = 0;
+  /// Dumps all signals into this part of a waveform from now on; the part must outlive the tile. Only a traced tile
+  /// can; throws std::logic_error otherwise. Before the first run().
+  virtual void attach_wave(RtlWave& wave) = 0;
 };
 
 /// The fast model.

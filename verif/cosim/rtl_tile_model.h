@@ -11,18 +11,18 @@
 #include <cstring>
 #include <deque>
 #include <stdexcept>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "hw/generated/isa.h"
 #include "hw/generated/machine.h"
 #include "verif/cosim/rtl_tile.h"
+#include "verif/cosim/wave.h"
 
 namespace tessera {
 
-/// `Wave` is VerilatedFstC for a traced model, void for the others.
-template <class Model, class Wave = void>
+/// `traced`: the model has trace().
+template <class Model, bool traced = false>
 class RtlTileModel final : public RtlTile {
  public:
   explicit RtlTileModel(const TileConfig& config);
@@ -46,8 +46,7 @@ class RtlTileModel final : public RtlTile {
   void observe_events(EventObserver* observer) override { events_ = observer; }
   void set_groups(bool group1, bool group2) override;
   [[nodiscard]] std::uint64_t clocked() const override { return clocked_; }
-  void open_wave(const std::string& path) override;
-  void close_wave() override;
+  void attach_wave(RtlWave& wave) override;
 
  private:
   /// A record whose order or value is not settled yet.
@@ -78,6 +77,7 @@ class RtlTileModel final : public RtlTile {
   void note_exception(Cycle cycle, ContextId context, std::uint32_t cause, Address pc, std::uint32_t tval,
                       std::uint32_t word);
   [[nodiscard]] std::uint32_t debug(unsigned kind, ContextId context, unsigned select) const;
+  void dump(bool clock_high);
   TileStop drain(PacketPort* packets);
   [[nodiscard]] Cycle wake(Cycle limit, PacketPort* packets);
   TileStop stop_here(Cycle limit);
@@ -107,14 +107,14 @@ class RtlTileModel final : public RtlTile {
   std::optional<TileException> exception_;
   std::optional<TileStop> tohost_;
   Address listened_ = 0;
-  std::conditional_t<std::is_void_v<Wave>, char, std::unique_ptr<Wave>> wave_{};
+  RtlWave* wave_ = nullptr;
 };
 
-template <class Model, class Wave>
-RtlTileModel<Model, Wave>::RtlTileModel(const TileConfig& config)
+template <class Model, bool traced>
+RtlTileModel<Model, traced>::RtlTileModel(const TileConfig& config)
     : config_(config), model_(&context_, "tile"), sram_(config.sram_bytes) {
   if (config.sram_bytes % 8 != 0) throw std::logic_error("SRAM of an RTL tile: a multiple of 8 bytes");
-  if constexpr (!std::is_void_v<Wave>) context_.traceEverOn(true);
+  if constexpr (traced) context_.traceEverOn(true);
   model_.tile_i = config.tile;
   model_.ipu_i = config.ipu;
   model_.ntiles_i = config.tiles;
@@ -136,27 +136,26 @@ RtlTileModel<Model, Wave>::RtlTileModel(const TileConfig& config)
   model_.eval();
 }
 
-template <class Model, class Wave>
-RtlTileModel<Model, Wave>::~RtlTileModel() {
-  close_wave();
+template <class Model, bool traced>
+RtlTileModel<Model, traced>::~RtlTileModel() {
   model_.final();
 }
 
-template <class Model, class Wave>
-void RtlTileModel<Model, Wave>::set_groups(bool group1, bool group2) {
+template <class Model, bool traced>
+void RtlTileModel<Model, traced>::set_groups(bool group1, bool group2) {
   model_.groups_i = (group1 ? 1 : 0) | (group2 ? 2 : 0);
 }
 
-template <class Model, class Wave>
-void RtlTileModel<Model, Wave>::start_context(ContextId context, Address pc, Cycle at) {
+template <class Model, bool traced>
+void RtlTileModel<Model, traced>::start_context(ContextId context, Address pc, Cycle at) {
   // The pins act at the edge into a cycle: one that is over cannot be named any more.
   starts_.push_back({std::max(at, now_ + 1), context, pc});
   std::stable_sort(starts_.begin(), starts_.end(), [](const Start& a, const Start& b) { return a.at < b.at; });
   for (std::size_t i = 1; i < starts_.size(); ++i) starts_[i].at = std::max(starts_[i].at, starts_[i - 1].at + 1);
 }
 
-template <class Model, class Wave>
-void RtlTileModel<Model, Wave>::release(Cycle z, bool vote) {
+template <class Model, bool traced>
+void RtlTileModel<Model, traced>::release(Cycle z, bool vote) {
   if (!sync_) throw std::logic_error("release of a tile that does not wait in a wide sync");
   if (z <= now_) throw std::logic_error("release in a cycle that is over");
   sync_.reset();
@@ -164,15 +163,15 @@ void RtlTileModel<Model, Wave>::release(Cycle z, bool vote) {
   release_vote_ = vote;
 }
 
-template <class Model, class Wave>
-void RtlTileModel<Model, Wave>::write_memory(Address address, const std::uint8_t* bytes, std::size_t count) {
+template <class Model, bool traced>
+void RtlTileModel<Model, traced>::write_memory(Address address, const std::uint8_t* bytes, std::size_t count) {
   const std::size_t offset = address - kSramBase;
   if (offset > sram_.size() || count > sram_.size() - offset) throw std::out_of_range("write outside the SRAM");
   std::memcpy(sram_.data() + offset, bytes, count);
 }
 
-template <class Model, class Wave>
-void RtlTileModel<Model, Wave>::read_memory(Address address, std::uint8_t* bytes, std::size_t count) const {
+template <class Model, bool traced>
+void RtlTileModel<Model, traced>::read_memory(Address address, std::uint8_t* bytes, std::size_t count) const {
   const std::size_t offset = address - kSramBase;
   if (offset > sram_.size() || count > sram_.size() - offset) throw std::out_of_range("read outside the SRAM");
   std::memcpy(bytes, sram_.data() + offset, count);
@@ -180,16 +179,16 @@ void RtlTileModel<Model, Wave>::read_memory(Address address, std::uint8_t* bytes
 
 // ---- one cycle ----
 
-template <class Model, class Wave>
-std::uint64_t RtlTileModel<Model, Wave>::load(Address address) const {
+template <class Model, bool traced>
+std::uint64_t RtlTileModel<Model, traced>::load(Address address) const {
   const std::size_t offset = address - kSramBase;
   std::uint64_t data = 0;
   if (offset <= sram_.size() - 8) std::memcpy(&data, sram_.data() + offset, 8);
   return data;
 }
 
-template <class Model, class Wave>
-void RtlTileModel<Model, Wave>::store(Address address, std::uint64_t data, unsigned mask) {
+template <class Model, bool traced>
+void RtlTileModel<Model, traced>::store(Address address, std::uint64_t data, unsigned mask) {
   const std::size_t offset = address - kSramBase;
   if (offset > sram_.size() - 8) return;
   if (mask == 0xff) {
@@ -207,14 +206,14 @@ void RtlTileModel<Model, Wave>::store(Address address, std::uint64_t data, unsig
   if (value != 0) tohost_ = TileStop{TileStop::Kind::tohost, now_ - 3, Zone::local, value};
 }
 
-template <class Model, class Wave>
-void RtlTileModel<Model, Wave>::settle() {
+template <class Model, bool traced>
+void RtlTileModel<Model, traced>::settle() {
   model_.clk_i = 0;
   model_.eval();
 }
 
-template <class Model, class Wave>
-void RtlTileModel<Model, Wave>::serve_memory() {
+template <class Model, bool traced>
+void RtlTileModel<Model, traced>::serve_memory() {
   // Loads and fetch see the SRAM as it was before the store of the same cycle.
   // What is read stands on the pins after the edge.
   if (model_.fetch_req_o) fetch_data_ = load(model_.fetch_addr_o);
@@ -228,8 +227,8 @@ void RtlTileModel<Model, Wave>::serve_memory() {
   }
 }
 
-template <class Model, class Wave>
-void RtlTileModel<Model, Wave>::serve_exchange(ExchangePort* port) {
+template <class Model, bool traced>
+void RtlTileModel<Model, traced>::serve_exchange(ExchangePort* port) {
   if (model_.tx_valid_o) {
     if (port != nullptr) port->send(now_, model_.tx_word_o);
     if (observer_ != nullptr) {
@@ -255,8 +254,8 @@ void RtlTileModel<Model, Wave>::serve_exchange(ExchangePort* port) {
   }
 }
 
-template <class Model, class Wave>
-void RtlTileModel<Model, Wave>::serve_packets(PacketPort* packets) {
+template <class Model, bool traced>
+void RtlTileModel<Model, traced>::serve_packets(PacketPort* packets) {
   model_.packet_rx_valid_i = 0;
   model_.packet_tx_ready_i = 0;
   if (packets == nullptr) return;
@@ -276,8 +275,8 @@ void RtlTileModel<Model, Wave>::serve_packets(PacketPort* packets) {
   model_.packet_rx_last_i = word->second;
 }
 
-template <class Model, class Wave>
-void RtlTileModel<Model, Wave>::edge(Cycle next) {
+template <class Model, bool traced>
+void RtlTileModel<Model, traced>::edge(Cycle next) {
   slot_ = next == now_ + 1 ? (slot_ == 5 ? 0 : slot_ + 1) : static_cast<unsigned>(next % 6);
   model_.cycle_i = next;
   model_.slot_i = slot_;
@@ -291,8 +290,7 @@ void RtlTileModel<Model, Wave>::edge(Cycle next) {
     model_.start_pc_i = starts_.front().pc;
     starts_.erase(starts_.begin());
   }
-  if constexpr (!std::is_void_v<Wave>)
-    if (wave_ && now_ != ~Cycle{0}) wave_->dump(2 * now_ + 1);
+  dump(false);
   model_.clk_i = 1;
   model_.eval();
   model_.fetch_data_i = fetch_data_;
@@ -301,14 +299,13 @@ void RtlTileModel<Model, Wave>::edge(Cycle next) {
   now_ = next;
   ++clocked_;
   settled_ = false;
-  if constexpr (!std::is_void_v<Wave>)
-    if (wave_) wave_->dump(2 * now_);
+  dump(true);
 }
 
 // ---- running ----
 
-template <class Model, class Wave>
-TileStop RtlTileModel<Model, Wave>::run(Cycle limit, ExchangePort* port, PacketPort* packets) {
+template <class Model, bool traced>
+TileStop RtlTileModel<Model, traced>::run(Cycle limit, ExchangePort* port, PacketPort* packets) {
   TileStop stop;
   for (;;) {
     if (sync_) {
@@ -351,8 +348,8 @@ TileStop RtlTileModel<Model, Wave>::run(Cycle limit, ExchangePort* port, PacketP
 }
 
 /// Next cycle in which something happens to a quiescent tile; kNever if nothing will, `limit` if not before that.
-template <class Model, class Wave>
-Cycle RtlTileModel<Model, Wave>::wake(Cycle limit, PacketPort* packets) {
+template <class Model, bool traced>
+Cycle RtlTileModel<Model, traced>::wake(Cycle limit, PacketPort* packets) {
   Cycle next = release_;
   if (!starts_.empty()) next = std::min(next, starts_.front().at);
   if (packets != nullptr && now_ != ~Cycle{0} && limit != kNever) {
@@ -368,16 +365,16 @@ Cycle RtlTileModel<Model, Wave>::wake(Cycle limit, PacketPort* packets) {
   return next;
 }
 
-template <class Model, class Wave>
-TileStop RtlTileModel<Model, Wave>::stop_here(Cycle) {
+template <class Model, bool traced>
+TileStop RtlTileModel<Model, traced>::stop_here(Cycle) {
   flush_records();
   if (exception_) return {TileStop::Kind::exception, exception_->cycle, Zone::local, exception_->cause};
   return {TileStop::Kind::idle, last_issue_};
 }
 
 /// After the store that ends the run: what was issued until then retires, nothing later is done or reported.
-template <class Model, class Wave>
-TileStop RtlTileModel<Model, Wave>::drain(PacketPort* packets) {
+template <class Model, bool traced>
+TileStop RtlTileModel<Model, traced>::drain(PacketPort* packets) {
   const auto open = [this] {
     return std::any_of(records_.begin(), records_.end(), [](const Pending& p) { return p.waits; });
   };
@@ -397,16 +394,16 @@ TileStop RtlTileModel<Model, Wave>::drain(PacketPort* packets) {
 
 // ---- records ----
 
-template <class Model, class Wave>
-void RtlTileModel<Model, Wave>::collect() {
+template <class Model, bool traced>
+void RtlTileModel<Model, traced>::collect() {
   if (model_.done_valid_o) finish_lane();
   if (model_.ret_valid_o && !(tohost_ && model_.ret_cycle_o > tohost_->cycle)) collect_main();
   if (model_.aux_valid_o && !(tohost_ && model_.aux_cycle_o > tohost_->cycle)) collect_aux();
   if (!records_.empty()) flush_records();
 }
 
-template <class Model, class Wave>
-void RtlTileModel<Model, Wave>::collect_main() {
+template <class Model, bool traced>
+void RtlTileModel<Model, traced>::collect_main() {
   const Cycle cycle = model_.ret_cycle_o;
   const auto context = static_cast<ContextId>(model_.ret_ctx_o);
   last_issue_ = std::max(last_issue_, cycle);
@@ -463,8 +460,8 @@ void RtlTileModel<Model, Wave>::collect_main() {
              model_.ret_run_stack_o, model_.ret_run_stride_o, model_.ret_run_ra_o};
 }
 
-template <class Model, class Wave>
-void RtlTileModel<Model, Wave>::collect_aux() {
+template <class Model, bool traced>
+void RtlTileModel<Model, traced>::collect_aux() {
   const auto context = static_cast<ContextId>(model_.aux_ctx_o);
   last_issue_ = std::max<Cycle>(last_issue_, model_.aux_cycle_o);
   if (!model_.aux_trap_o) ++retired_;
@@ -493,8 +490,8 @@ void RtlTileModel<Model, Wave>::collect_aux() {
 }
 
 /// A divider lane has its result: the waiting record of its slot gets it.
-template <class Model, class Wave>
-void RtlTileModel<Model, Wave>::finish_lane() {
+template <class Model, bool traced>
+void RtlTileModel<Model, traced>::finish_lane() {
   for (Pending& pending : records_) {
     RetireRecord& r = pending.record;
     if (!pending.waits || r.cycle % 6 != model_.done_slot_o) continue;
@@ -509,17 +506,17 @@ void RtlTileModel<Model, Wave>::finish_lane() {
   }
 }
 
-template <class Model, class Wave>
-void RtlTileModel<Model, Wave>::flush_records() {
+template <class Model, bool traced>
+void RtlTileModel<Model, traced>::flush_records() {
   while (!records_.empty() && !records_.front().waits) {
     if (observer_ != nullptr) observer_->retired(records_.front().record);
     records_.pop_front();
   }
 }
 
-template <class Model, class Wave>
-void RtlTileModel<Model, Wave>::note_exception(Cycle cycle, ContextId context, std::uint32_t cause, Address pc,
-                                               std::uint32_t tval, std::uint32_t word) {
+template <class Model, bool traced>
+void RtlTileModel<Model, traced>::note_exception(Cycle cycle, ContextId context, std::uint32_t cause, Address pc,
+                                                 std::uint32_t tval, std::uint32_t word) {
   const bool exchange = cause >= trap::exchange_underrun && cause <= trap::exchange_bad;
   if (exchange && isa::decode(word) == isa::Op::x_exchange) {
     // The cycle of the fault: its low word is in xfaultcyc, and it lies before the trap.
@@ -531,9 +528,9 @@ void RtlTileModel<Model, Wave>::note_exception(Cycle cycle, ContextId context, s
     exception_ = e;
 }
 
-template <class Model, class Wave>
-void RtlTileModel<Model, Wave>::emit(MachineEvent::Kind kind, Cycle cycle, ContextId context, Address pc,
-                                     std::uint32_t a0) {
+template <class Model, bool traced>
+void RtlTileModel<Model, traced>::emit(MachineEvent::Kind kind, Cycle cycle, ContextId context, Address pc,
+                                       std::uint32_t a0) {
   MachineEvent event;
   event.cycle = cycle;
   event.ipu = static_cast<std::uint16_t>(config_.ipu);
@@ -545,8 +542,8 @@ void RtlTileModel<Model, Wave>::emit(MachineEvent::Kind kind, Cycle cycle, Conte
   queued_events_.push_back(event);
 }
 
-template <class Model, class Wave>
-void RtlTileModel<Model, Wave>::flush_events() {
+template <class Model, bool traced>
+void RtlTileModel<Model, traced>::flush_events() {
   if (queued_events_.empty()) return;
   std::stable_sort(queued_events_.begin(), queued_events_.end(), [](const MachineEvent& a, const MachineEvent& b) {
     return a.cycle != b.cycle ? a.cycle < b.cycle : a.context < b.context;
@@ -558,8 +555,8 @@ void RtlTileModel<Model, Wave>::flush_events() {
 
 // ---- state ----
 
-template <class Model, class Wave>
-std::uint32_t RtlTileModel<Model, Wave>::debug(unsigned kind, ContextId context, unsigned select) const {
+template <class Model, bool traced>
+std::uint32_t RtlTileModel<Model, traced>::debug(unsigned kind, ContextId context, unsigned select) const {
   model_.dbg_en_i = 1;
   model_.dbg_kind_i = kind;
   model_.dbg_ctx_i = context;
@@ -570,13 +567,13 @@ std::uint32_t RtlTileModel<Model, Wave>::debug(unsigned kind, ContextId context,
   return value;
 }
 
-template <class Model, class Wave>
-std::uint32_t RtlTileModel<Model, Wave>::supervisor_csr(unsigned number) const {
+template <class Model, bool traced>
+std::uint32_t RtlTileModel<Model, traced>::supervisor_csr(unsigned number) const {
   return debug(2, 0, number);
 }
 
-template <class Model, class Wave>
-ContextState RtlTileModel<Model, Wave>::context(ContextId context) const {
+template <class Model, bool traced>
+ContextState RtlTileModel<Model, traced>::context(ContextId context) const {
   using Run = ContextState::Run;
   ContextState state;
   const std::uint32_t status = debug(3, context, 1);  // supervisor state in bits 2:0, workers not idle in 9:4
@@ -603,24 +600,21 @@ ContextState RtlTileModel<Model, Wave>::context(ContextId context) const {
 
 // ---- waves ----
 
-template <class Model, class Wave>
-void RtlTileModel<Model, Wave>::open_wave(const std::string& path) {
-  if constexpr (std::is_void_v<Wave>) {
-    throw std::logic_error("this model has no tracing: " + path);
+template <class Model, bool traced>
+void RtlTileModel<Model, traced>::attach_wave(RtlWave& wave) {
+  if constexpr (traced) {
+    model_.trace(&wave.file(), 99);
+    wave.open();
+    wave_ = &wave;
   } else {
-    close_wave();
-    wave_ = std::make_unique<Wave>();
-    model_.trace(wave_.get(), 99);
-    wave_->open(path.c_str());
+    throw std::logic_error("this model of the tile has no tracing: " + wave.path());
   }
 }
 
-template <class Model, class Wave>
-void RtlTileModel<Model, Wave>::close_wave() {
-  if constexpr (!std::is_void_v<Wave>) {
-    if (wave_) wave_->close();
-    wave_.reset();
-  }
+template <class Model, bool traced>
+void RtlTileModel<Model, traced>::dump(bool clock_high) {
+  if constexpr (traced)
+    if (wave_ != nullptr && now_ != ~Cycle{0} && wave_->wanted(now_)) wave_->dump(now_, clock_high);
 }
 
 }  // namespace tessera

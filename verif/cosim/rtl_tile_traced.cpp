@@ -7,7 +7,7 @@
 namespace tessera {
 
 std::unique_ptr<RtlTile> make_traced_rtl_tile(const TileConfig& config) {
-  return std::make_unique<RtlTileModel<Vtile_core_traced, VerilatedFstC>>(config);
+  return std::make_unique<RtlTileModel<Vtile_core_traced, true>>(config);
 }
 
 }  // namespace tessera
