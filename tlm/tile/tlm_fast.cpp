@@ -1,7 +1,11 @@
 // Threaded code: runs one context from its next issue until a limit or until something the slow path must do (traps,
 // CSRs, control of the tile). One handler an instruction, entered by computed goto (gcc keeps one indirect jump a
-// handler). Time is counted, not simulated: an instruction is one slot, `extra` holds what differs (multi-slot
-// instructions; minus one for the MAIN of a pair), and both are settled only where a straight line ends.
+// handler).
+//
+// Time is counted, not simulated, and the count costs nothing in a straight line: `due` is where the operation pointer
+// would stand if the slots that are left were instructions in a row. A taken branch moves both and brings `due` one
+// nearer; an instruction of n slots brings it n - 1 nearer, the MAIN of a pair pushes it one away (its slot is the
+// AUX's). The limit is looked at when a straight line ends: the longest one of the page is kept in reserve.
 #include <cstring>
 
 #include "hw/generated/isa.h"
@@ -14,6 +18,10 @@
 namespace tessera {
 
 using isa::Op;
+
+/// Memory seen as another type.
+template <typename T>
+using Aliased [[gnu::may_alias]] = T;
 
 /// Addresses of handlers by instruction. `paired`: as MAIN of a pair; `far`: a jump that leaves its page; `other`: the
 /// variant for another rounding field.
@@ -28,7 +36,7 @@ struct TlmTile::Handlers {
 const TlmTile::Handlers& TlmTile::handlers() {
   static const Handlers table = [] {
     Handlers h;
-    run_threaded(nullptr, nullptr, 0, &h);
+    run_threaded(nullptr, nullptr, 0, 0, &h);
     return h;
   }();
   return table;
@@ -118,7 +126,7 @@ FastOp threaded_op(const Decoded& in, unsigned index, Address pc) {
     if (in.imm % 4 != 0) {
       out.handler = h.slow;
     } else if (target >= 0 && target < static_cast<std::int32_t>(kPageWords)) {
-      out.imm = in.imm / 4;
+      out.imm = in.imm / 4 * static_cast<std::int32_t>(sizeof(FastOp));
     } else {
       out.handler = h.far[in.op];
     }
@@ -145,11 +153,10 @@ bool leaves_straight_line(const Decoded& in) {
 
 bool TlmTile::fast_able(const TileContext& c) { return c.supervisor() || (c.fs && c.frm == 0); }
 
-void TlmTile::run_fast(TileContext& c, Cycle limit) { run_threaded(this, &c, limit, nullptr); }
+void TlmTile::run_fast(TileContext& c, Cycle limit, Cycle enough) { run_threaded(this, &c, limit, enough, nullptr); }
 
-bool TlmTile::store_now(const TileContext& c, std::uint32_t offset, unsigned bytes, Address pc) {
+bool TlmTile::store_now(std::uint32_t offset, unsigned bytes, Address pc) const {
   // A store over its own doubleword (the pair was fetched as it was), and one that ends the run, go the slow way.
-  (void)c;
   if (offset >> 3 == (pc - kSramBase) >> 3) return false;
   if (config_.tohost == 0) return true;
   const Address address = offset + kSramBase;
@@ -167,7 +174,7 @@ void TlmTile::generic_float(TileContext& c, const Decoded& in) {
 // NOLINTBEGIN: computed goto
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdangling-pointer"  // labels live as long as the program
-void TlmTile::run_threaded(TlmTile* tile, TileContext* c, Cycle limit, Handlers* table) {
+void TlmTile::run_threaded(TlmTile* tile, TileContext* c, Cycle limit, Cycle enough, Handlers* table) {
   if (table != nullptr) {
 #define X(name, expression)                      \
   table->plain[unsigned(Op::name)] = &&L_##name; \
@@ -178,7 +185,9 @@ void TlmTile::run_threaded(TlmTile* tile, TileContext* c, Cycle limit, Handlers*
     X(auipc, )
     X(lb, )
     X(lbu, )
-    X(lh, ) X(lhu, ) X(lw, ) X(sb, ) X(sh, ) X(sw, ) X(flw, ) X(fsw, )
+    X(lh, )
+    X(lhu, )
+    X(lw, ) X(sb, ) X(sh, ) X(sw, ) X(flw, ) X(fsw, )
 #undef X
 #define X(name, expression) table->plain[unsigned(Op::name)] = &&L_##name;
         TESSERA_DIVISIONS(X) X(jalr, ) X(fence, ) X(fadd_s, ) X(fsub_s, ) X(fmul_s, ) X(fdiv_s, ) X(fsqrt_s, )
@@ -206,15 +215,19 @@ void TlmTile::run_threaded(TlmTile* tile, TileContext* c, Cycle limit, Handlers*
   const std::uint32_t size = static_cast<std::uint32_t>(tile->sram_.size());
   const std::uint32_t words = size / 4, halves = size / 2;
   const Cycle start = c->next;
-  // Slots that may be begun before the limit.
-  const std::int64_t budget =
-      limit == kNever ? std::int64_t{1} << 60 : static_cast<std::int64_t>((limit - start + 5) / 6);
-  std::int64_t ops = 0, extra = 0, stop_at = 0;
+  // Slots that may be begun before a cycle; a pointer must be able to hold as many operations.
+  const auto slots_before = [start](Cycle cycle) {
+    const Cycle span = cycle > start ? cycle - start : 0;
+    return static_cast<std::int64_t>(std::min<Cycle>(span / 6 + (span % 6 != 0), Cycle{1} << 40));
+  };
+  const std::int64_t budget = slots_before(limit), target = slots_before(enough);
+  constexpr std::int64_t kOp = sizeof(FastOp);
+  std::int64_t slots = 0, extra = 0, stop_at = 0;  // `slots` is known between straight lines only
+  std::intptr_t due = 0;
   CodePage* page = nullptr;
-  FastOp *first = nullptr, *o = nullptr, *line = nullptr;
-  std::uint32_t offset = c->pc - kSramBase;  // also: of a store, or of a jump's target
-  const fp::FlagScope host_flags_scope;
-  auto& scope = const_cast<fp::FlagScope&>(host_flags_scope);
+  FastOp *first = nullptr, *o = nullptr;
+  std::uint32_t offset = c->pc - kSramBase;  // of a jump's target
+  fp::FlagScope scope;
 
 #define GO goto * o->handler
 #define NEXT \
@@ -222,26 +235,35 @@ void TlmTile::run_threaded(TlmTile* tile, TileContext* c, Cycle limit, Handlers*
     ++o;     \
     GO;      \
   } while (0)
-#define PC (page->address + static_cast<Address>(reinterpret_cast<char*>(o) - reinterpret_cast<char*>(first)) / 4)
-#define RD x[o->rd]
-#define RS1 x[o->rs1]
-#define RS2 x[o->rs2]
-#define TAKE_NEAR                                       \
-  do {                                                  \
-    ops += o - line + 1;                                \
-    o += o->imm;                                        \
-    line = o;                                           \
-    if (UNLIKELY(ops + extra >= stop_at)) goto stopped; \
-    GO;                                                 \
+#define HERE reinterpret_cast<std::intptr_t>(o)
+#define PC (page->address + static_cast<Address>(HERE - reinterpret_cast<std::intptr_t>(first)) / 4)
+#define RD c->x[o->rd]
+#define RS1 c->x[o->rs1]
+#define RS2 c->x[o->rs2]
+#define FD c->f[o->rd]
+#define FS1 c->f[o->rs1]
+#define FS2 c->f[o->rs2]
+#define FS3 c->f[o->rs3]
+#define MORE_SLOTS(n) \
+  do {                \
+    due -= (n)*kOp;   \
+    extra += (n);     \
+  } while (0)
+#define PAIRED MORE_SLOTS(-1)
+#define TAKE_NEAR                             \
+  do {                                        \
+    const std::intptr_t by = o->imm;          \
+    o = reinterpret_cast<FastOp*>(HERE + by); \
+    due += by - kOp;                          \
+    if (UNLIKELY(HERE >= due)) goto stopped;  \
+    GO;                                       \
   } while (0)
 
-  std::uint32_t* const x = c->x.data();
-  std::uint32_t* const f = c->f.data();
   if (offset % 4 != 0 || offset >= size) return;
   goto enter;
 
 #define X(name, expression)               \
-  P_##name : --extra;                     \
+  P_##name : PAIRED;                      \
   L_##name : {                            \
     const std::uint32_t a = RS1, b = RS2; \
     RD = (expression);                    \
@@ -250,7 +272,7 @@ void TlmTile::run_threaded(TlmTile* tile, TileContext* c, Cycle limit, Handlers*
   TESSERA_ALU_OPERATIONS(X)
 #undef X
 #define X(name, expression)                                              \
-  P_##name : --extra;                                                    \
+  P_##name : PAIRED;                                                     \
   L_##name : {                                                           \
     const std::uint32_t a = RS1, b = static_cast<std::uint32_t>(o->imm); \
     RD = (expression);                                                   \
@@ -261,7 +283,7 @@ void TlmTile::run_threaded(TlmTile* tile, TileContext* c, Cycle limit, Handlers*
 #define X(name, expression)               \
   L_##name : {                            \
     const std::uint32_t a = RS1, b = RS2; \
-    extra += 5;                           \
+    MORE_SLOTS(5);                        \
     RD = (expression);                    \
     NEXT;                                 \
   }
@@ -285,12 +307,12 @@ void TlmTile::run_threaded(TlmTile* tile, TileContext* c, Cycle limit, Handlers*
 #undef X
 
 P_lui:
-  --extra;
+  PAIRED;
 L_lui:
   RD = static_cast<std::uint32_t>(o->imm);
   NEXT;
 P_auipc:
-  --extra;
+  PAIRED;
 L_auipc:
   RD = static_cast<std::uint32_t>(o->imm);
   NEXT;
@@ -315,7 +337,7 @@ L_fence:
 // Aligned and inside in one compare: rotating puts misaligned bits on top.
 #define ROTATED(by) (at >> by | at << (32 - by))
 #define LOAD(name, type, inside, target)    \
-  P_##name : --extra;                       \
+  P_##name : PAIRED;                        \
   L_##name : {                              \
     const std::uint32_t at = OFFSET;        \
     if (UNLIKELY(!(inside))) goto slow;     \
@@ -329,45 +351,45 @@ L_fence:
   LOAD(lh, std::int16_t, ROTATED(1) < halves, RD)
   LOAD(lhu, std::uint16_t, ROTATED(1) < halves, RD)
   LOAD(lw, std::uint32_t, ROTATED(2) < words, RD)
-  LOAD(flw, std::uint32_t, ROTATED(2) < words, f[o->rd])
+  LOAD(flw, std::uint32_t, ROTATED(2) < words, FD)
 #define STORE(name, type, inside, source)                    \
-  P_##name : --extra;                                        \
+  P_##name : PAIRED;                                         \
   L_##name : {                                               \
     const std::uint32_t at = OFFSET;                         \
     if (UNLIKELY(!(inside))) goto slow;                      \
-    const type v = static_cast<type>(source);                \
+    const auto v = static_cast<type>(source);                \
     if (UNLIKELY(flags[at >> kLineBits] != 0)) {             \
-      if (!tile->store_now(*c, at, sizeof v, PC)) goto slow; \
-      std::memcpy(memory + at, &v, sizeof v);                \
-      offset = at;                                           \
-      goto code_written;                                     \
+      if (!tile->store_now(at, sizeof(type), PC)) goto slow; \
+      *reinterpret_cast<Aliased<type>*>(memory + at) = v;    \
+      if (tile->code_stored(at)) goto code_written;          \
+      NEXT;                                                  \
     }                                                        \
-    std::memcpy(memory + at, &v, sizeof v);                  \
+    *reinterpret_cast<Aliased<type>*>(memory + at) = v;      \
     NEXT;                                                    \
   }
   STORE(sb, std::uint8_t, at < size, RS2)
   STORE(sh, std::uint16_t, ROTATED(1) < halves, RS2)
   STORE(sw, std::uint32_t, ROTATED(2) < words, RS2)
-  STORE(fsw, std::uint32_t, ROTATED(2) < words, f[o->rs2])
+  STORE(fsw, std::uint32_t, ROTATED(2) < words, FS2)
 
-#define F2(name, call)                                \
-  L_##name : {                                        \
-    const std::uint32_t a = f[o->rs1], b = f[o->rs2]; \
-    f[o->rd] = (call);                                \
-    NEXT;                                             \
+#define F2(name, call)                    \
+  L_##name : {                            \
+    const std::uint32_t a = FS1, b = FS2; \
+    FD = (call);                          \
+    NEXT;                                 \
   }
-#define F3(name, call)                                               \
-  L_##name : {                                                       \
-    const std::uint32_t a = f[o->rs1], b = f[o->rs2], d = f[o->rs3]; \
-    f[o->rd] = (call);                                               \
-    NEXT;                                                            \
+#define F3(name, call)                             \
+  L_##name : {                                     \
+    const std::uint32_t a = FS1, b = FS2, d = FS3; \
+    FD = (call);                                   \
+    NEXT;                                          \
   }
-#define FX(name, call)                                \
-  L_##name : {                                        \
-    const std::uint32_t a = f[o->rs1], b = f[o->rs2]; \
-    (void)b;                                          \
-    RD = (call);                                      \
-    NEXT;                                             \
+#define FX(name, call)                    \
+  L_##name : {                            \
+    const std::uint32_t a = FS1, b = FS2; \
+    (void)b;                              \
+    RD = (call);                          \
+    NEXT;                                 \
   }
   F2(fadd_s, fp::fast::add(a, b))
   F2(fsub_s, fp::fast::sub(a, b))
@@ -392,26 +414,26 @@ L_fence:
 L_fcvt_wu_s:
   goto generic;
 L_fdiv_s:
-  extra += 4;
-  f[o->rd] = fp::fast::div(f[o->rs1], f[o->rs2]);
+  MORE_SLOTS(4);
+  FD = fp::fast::div(FS1, FS2);
   NEXT;
 L_fsqrt_s:
-  extra += 4;
-  f[o->rd] = fp::fast::sqrt(f[o->rs1]);
+  MORE_SLOTS(4);
+  FD = fp::fast::sqrt(FS1);
   NEXT;
 L_fmv_w_x:
-  f[o->rd] = RS1;
+  FD = RS1;
   NEXT;
 L_fcvt_s_w:
-  f[o->rd] = fp::fast::from_i32(RS1);
+  FD = fp::fast::from_i32(RS1);
   NEXT;
 L_fcvt_s_wu:
-  f[o->rd] = fp::fast::from_u32(RS1);
+  FD = fp::fast::from_u32(RS1);
   NEXT;
 
 generic : {  // any rounding field; cannot trap here (frm is 0, FS is not)
   const Decoded& in = page->decoded[o - first];
-  extra += in.slots - 1;
+  MORE_SLOTS(in.slots - 1);
   tile->generic_float(*c, in);
   NEXT;
 }
@@ -420,27 +442,25 @@ undecoded:
   tile->decode(*page, static_cast<unsigned>(o - first));
   GO;
 
-code_written : {
-  if (!tile->code_stored(offset)) NEXT;
-  const std::ptrdiff_t at = o - first, from = line - first;
-  const unsigned index = (page->address - kSramBase) >> kPageBits;
-  page = tile->pages_[static_cast<unsigned>(role)][index].get();
+code_written : {  // the page may be another one now
+  slots = stop_at - (due - HERE) / kOp;
+  const std::ptrdiff_t at = o - first;
+  page = tile->pages_[static_cast<unsigned>(role)][(page->address - kSramBase) >> kPageBits].get();
   first = page->fast.data();
-  stop_at = budget - page->longest;
+  stop_at = std::min(budget - page->longest, target);
   o = first + at;
-  line = first + from;
+  due = HERE + (stop_at - slots) * kOp;
   NEXT;
 }
 
 page_end:
-  ops += o - line;
+  slots = stop_at - (due - HERE) / kOp;
   offset = page->address + kPageBytes - kSramBase;
-  line = o;
-  goto enter_counted;
+  goto arrive;
 
 jump:
-  ops += o - line + 1;
-enter_counted:
+  slots = stop_at - (due - HERE) / kOp + 1;
+arrive:
   if (UNLIKELY(offset >= size)) {
     c->pc = offset + kSramBase;
     goto leave;
@@ -449,22 +469,23 @@ enter:
   page = tile->pages_[static_cast<unsigned>(role)][offset >> kPageBits].get();
   if (UNLIKELY(page == nullptr)) page = tile->page(role, offset + kSramBase);
   first = page->fast.data();
-  stop_at = budget - page->longest;
-  line = o = first + ((offset & (kPageBytes - 1)) >> 2);
-  if (UNLIKELY(ops + extra >= stop_at)) goto stopped;
+  stop_at = std::min(budget - page->longest, target);
+  o = first + ((offset & (kPageBytes - 1)) >> 2);
+  due = HERE + (stop_at - slots) * kOp;
+  if (UNLIKELY(HERE >= due)) goto stopped;
   GO;
 
 slow:
   // The instruction has had no effect but the count of a pair, which is taken back.
-  ops += o - line;
-  if (page->decoded[o - first].pair()) ++extra;
+  if (page->decoded[o - first].pair()) MORE_SLOTS(1);
 stopped:
+  slots = stop_at - (due - HERE) / kOp;
   c->pc = PC;
 leave:
-  c->next = start + 6 * static_cast<Cycle>(ops + extra);
-  c->retired += static_cast<std::uint64_t>(ops);
+  c->next = start + 6 * static_cast<Cycle>(slots);
+  c->retired += static_cast<std::uint64_t>(slots - extra);
   if (role == Role::worker) c->fflags |= scope.take();
-  if (ops != 0 && c->next > tile->last_issue_ + 6) tile->last_issue_ = c->next - 6;
+  if (slots != 0) tile->last_issue_ = std::max(tile->last_issue_, c->next - 6);
 }
 #pragma GCC diagnostic pop
 // NOLINTEND

@@ -99,7 +99,7 @@ std::optional<TileStop> TlmTile::advance(Cycle limit, bool exact) {
     if (exact)
       issue(*worker, worker->next);
     else
-      run_context(*worker, std::min(limit, bound));
+      run_context(*worker, limit, bound);
   } else {
     if (supervisor >= limit) return TileStop{TileStop::Kind::limit, limit};
     TileContext& c = contexts_[0];
@@ -112,7 +112,7 @@ std::optional<TileStop> TlmTile::advance(Cycle limit, bool exact) {
     } else if (exact) {
       issue(c, supervisor);
     } else {
-      run_context(c, limit);
+      run_context(c, limit, limit);
     }
   }
   if (tohost_hit_) {
@@ -180,11 +180,11 @@ void TlmTile::resolve_sync() {
   }
 }
 
-void TlmTile::run_context(TileContext& c, Cycle limit) {
-  while (c.run == Run::running && c.next < limit && !tohost_hit_) {
+void TlmTile::run_context(TileContext& c, Cycle limit, Cycle enough) {
+  while (c.run == Run::running && c.next < std::min(limit, enough) && !tohost_hit_) {
     if (fast_able(c)) {
-      run_fast(c, limit);
-      if (c.next >= limit) return;
+      run_fast(c, limit, enough);
+      if (c.next >= std::min(limit, enough)) return;
     }
     issue(c, c.next);
     // The supervisor may have started the worker of its slot, or moved, or waits: the event loop decides.
@@ -194,7 +194,7 @@ void TlmTile::run_context(TileContext& c, Cycle limit) {
 
 void TlmTile::catch_up(Cycle t) {
   for (unsigned w = 1; w < 7; ++w)
-    if (contexts_[w].run == Run::running && contexts_[w].next < t) run_context(contexts_[w], t);
+    if (contexts_[w].run == Run::running && contexts_[w].next < t) run_context(contexts_[w], t, t);
 }
 
 void TlmTile::release(Cycle z, bool vote) {

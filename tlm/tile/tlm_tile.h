@@ -94,7 +94,9 @@ class TlmTile final : public TileModel {
   [[nodiscard]] Cycle first_vacant(Cycle from) const;
   [[nodiscard]] Cycle supervisor_candidate() const;
   void resolve_sync();
-  void run_context(TileContext& c, Cycle limit);
+  /// Runs a context until its next issue is not before `limit`, or until an event; may stop once it is not before
+  /// `enough`, which need not be exact and so costs less.
+  void run_context(TileContext& c, Cycle limit, Cycle enough);
   void catch_up(Cycle t);
   void emit(MachineEvent::Kind kind, Cycle cycle, ContextId context, Address pc, std::uint32_t a0);
   void flush_events();
@@ -136,10 +138,10 @@ class TlmTile final : public TileModel {
   struct Handlers;
   friend class HandlerAccess;
   static const Handlers& handlers();
-  void run_fast(TileContext& c, Cycle limit);
-  static void run_threaded(TlmTile* tile, TileContext* c, Cycle limit, Handlers* table);
+  void run_fast(TileContext& c, Cycle limit, Cycle enough);
+  static void run_threaded(TlmTile* tile, TileContext* c, Cycle limit, Cycle enough, Handlers* table);
   [[nodiscard]] static bool fast_able(const TileContext& c);
-  [[nodiscard]] bool store_now(const TileContext& c, std::uint32_t offset, unsigned bytes, Address pc);
+  [[nodiscard]] bool store_now(std::uint32_t offset, unsigned bytes, Address pc) const;
   void generic_float(TileContext& c, const Decoded& in);
 
   // Decoded code of this tile (tlm_code.cpp).
