@@ -48,6 +48,8 @@ class TimeDriven {
         load_(port_loads(transfers, tiles_)),
         pending_(2 * tiles_, tiles_),
         free_(2, tiles_),
+        urgent_(2 * kClasses, tiles_),
+        class_of_(2 * tiles_, 0),
         start_(transfers.list.size(), -1),
         many_(tiles_),
         stamp_(2 * tiles_, -1) {
@@ -74,6 +76,8 @@ class TimeDriven {
     std::int64_t start, end;  ///< last descriptor
     [[nodiscard]] std::int64_t ready(bool two) const { return std::max(end, start + (two ? 4 : 2)); }
   };
+  static constexpr unsigned kClasses = 7;  ///< within 2, 8, 32, .. cycles of the most loaded port, and the rest
+
   /// Transfers of one (sender, receiver), longest first; `next` is the first that is not placed.
   struct Pair {
     unsigned receiver;
@@ -124,6 +128,7 @@ class TimeDriven {
   [[nodiscard]] bool is_free(unsigned port, std::int64_t now) const { return ports_[port].ready(false) <= now; }
 
   void step(std::int64_t now, std::vector<unsigned>& freed) {
+    grade();
     std::vector<unsigned>& order = order_;
     order.clear();
     for (const unsigned p : freed) {
@@ -147,49 +152,86 @@ class TimeDriven {
 
   void serve_receiver(unsigned port, std::int64_t now) { match(port, now); }
 
-  /// Places a transfer between `port` and the free partner with the most load; false if there is none.
+  /// Sorts all ports into classes by how much less than the most loaded one they still have to do.
+  void grade() {
+    if (placed_ < tiles_ / 8) return;
+    placed_ = 0;
+    const std::uint64_t most = *std::max_element(load_.begin(), load_.end());
+    for (unsigned p = 0; p < 2 * tiles_; ++p) {
+      unsigned c = 0;
+      for (std::uint64_t slack = 2; c + 1 < kClasses && most - load_[p] > slack; slack *= 4) ++c;
+      if (c == class_of_[p] && graded_) continue;
+      const unsigned side = p >= tiles_ ? kClasses : 0;
+      urgent_.clear(side + class_of_[p], p % tiles_);
+      urgent_.set(side + c, p % tiles_);
+      class_of_[p] = c;
+    }
+    graded_ = true;
+  }
+
+  /// Places a transfer between `port` and a free partner of the most urgent class; false if there is none.
   bool match(unsigned port, std::int64_t now) {
     const bool sender = port < tiles_;
-    const unsigned self = port % tiles_;
     const std::uint64_t* pending = pending_.row(port);
     const std::uint64_t* free = free_.row(sender ? 1 : 0);
-    const unsigned partners = sender ? tiles_ : 0;
-    std::uint64_t refused_load = ~std::uint64_t{0};  // candidates at or above were tried: they need more distance
-    unsigned refused = 0;
-    while (true) {
-      unsigned best = ~0u, best_distance = 0;
-      std::uint64_t best_load = 0;
-      for (unsigned w = 0; w < pending_.width(); ++w) {
-        for (std::uint64_t bits = pending[w] & free[w]; bits != 0; bits &= bits - 1) {
-          const unsigned other = w * 64 + static_cast<unsigned>(__builtin_ctzll(bits));
-          const std::uint64_t load = load_[partners + other];
-          // Among equals the nearest behind: neighbours then ask for different partners.
-          const unsigned distance = sender ? (other + tiles_ - self) % tiles_ : (self + tiles_ - other) % tiles_;
-          if (load > refused_load || (load == refused_load && distance <= refused)) continue;
-          if (best == ~0u || load > best_load || (load == best_load && distance < best_distance)) {
-            best = other;
-            best_load = load;
-            best_distance = distance;
-          }
-        }
-      }
-      if (best == ~0u) return false;
-      const unsigned s = sender ? self : best, d = sender ? best : self;
-      Pair& candidates = pair(s, d);
-      const std::uint32_t id = by_pair_[candidates.next];
-      const Transfer& t = all_.list[id];
-      if (!two_words_ || (ports_[s].ready(all_.senders(t)->two_words) <= now &&
-                          ports_[tiles_ + d].ready(all_.receivers(t)->two_words) <= now)) {
-        if (++candidates.next == candidates.end) {
-          pending_.clear(s, d);
-          pending_.clear(tiles_ + d, s);
-        }
-        place(id, now);
+    for (unsigned c = 0; c < kClasses; ++c) {
+      const std::uint64_t* urgent = urgent_.row((sender ? kClasses : 0) + c);
+      if (sender ? match_upwards(port, now, pending, free, urgent)
+                 : match_downwards(port - tiles_, now, pending, free, urgent))
         return true;
-      }
-      refused_load = best_load;
-      refused = best_distance;
     }
+    return false;
+  }
+
+  /// Receivers from tile s up, around: neighbours then ask for different partners.
+  bool match_upwards(unsigned s, std::int64_t now, const std::uint64_t* pending, const std::uint64_t* free,
+                     const std::uint64_t* urgent) {
+    const unsigned width = pending_.width(), first = s / 64;
+    const std::uint64_t upper = ~std::uint64_t{0} << (s % 64);
+    for (unsigned k = 0; k <= width; ++k) {
+      const unsigned w = (first + k) % width;
+      std::uint64_t bits = pending[w] & free[w] & urgent[w];
+      if (k == 0) bits &= upper;
+      if (k == width) bits &= ~upper;
+      for (; bits != 0; bits &= bits - 1)
+        if (try_pair(s, w * 64 + static_cast<unsigned>(__builtin_ctzll(bits)), now)) return true;
+    }
+    return false;
+  }
+
+  /// Senders from tile d down, around.
+  bool match_downwards(unsigned d, std::int64_t now, const std::uint64_t* pending, const std::uint64_t* free,
+                       const std::uint64_t* urgent) {
+    const unsigned width = pending_.width(), first = d / 64;
+    const std::uint64_t lower = ~std::uint64_t{0} >> (63 - d % 64);
+    for (unsigned k = 0; k <= width; ++k) {
+      const unsigned w = (first + width - k % width) % width;
+      std::uint64_t bits = pending[w] & free[w] & urgent[w];
+      if (k == 0) bits &= lower;
+      if (k == width) bits &= ~lower;
+      while (bits != 0) {
+        const unsigned bit = 63 - static_cast<unsigned>(__builtin_clzll(bits));
+        if (try_pair(w * 64 + bit, d, now)) return true;
+        bits &= ~(std::uint64_t{1} << bit);
+      }
+    }
+    return false;
+  }
+
+  /// Places the next transfer from s to d, unless a descriptor of two words still needs distance.
+  bool try_pair(unsigned s, unsigned d, std::int64_t now) {
+    Pair& candidates = pair(s, d);
+    const std::uint32_t id = by_pair_[candidates.next];
+    const Transfer& t = all_.list[id];
+    if (two_words_ && (ports_[s].ready(all_.senders(t)->two_words) > now ||
+                       ports_[tiles_ + d].ready(all_.receivers(t)->two_words) > now))
+      return false;
+    if (++candidates.next == candidates.end) {
+      pending_.clear(s, d);
+      pending_.clear(tiles_ + d, s);
+    }
+    place(id, now);
+    return true;
   }
 
   /// The transfer with several ports of sender s that can start first, of the next few: (position, time) or (0, -1).
@@ -215,6 +257,7 @@ class TimeDriven {
 
   void place(std::uint32_t id, std::int64_t time) {
     start_[id] = time;
+    ++placed_;
     each_port(all_, all_.list[id], tiles_, [&](unsigned port, bool, std::uint32_t offset, std::uint32_t words) {
       Busy& busy = ports_[port];
       busy.start = time + offset;
@@ -233,6 +276,9 @@ class TimeDriven {
   std::vector<Busy> ports_;
   BitMatrix pending_;  ///< row s: receivers it has something for; row tiles + d: senders that have something for it
   BitMatrix free_;     ///< row 0 senders, row 1 receivers
+  BitMatrix urgent_;   ///< row side * kClasses + class: ports of that class
+  std::vector<unsigned> class_of_;
+  unsigned placed_ = ~0u;  ///< since the last grading
   std::vector<std::int64_t> start_;
   std::vector<std::vector<std::uint32_t>> many_;
   std::vector<std::int64_t> stamp_;
@@ -242,6 +288,7 @@ class TimeDriven {
   std::map<std::int64_t, std::vector<unsigned>> events_;
   std::vector<unsigned> order_;
   bool two_words_ = false;
+  bool graded_ = false;
 };
 
 /// What a port does so far, in order of time.

@@ -14,9 +14,9 @@ inline std::uint32_t cost(std::uint32_t words) { return words < 2 ? 2 : words; }
 /// First spine time of each port: senders 0..tiles-1, then receivers.
 [[nodiscard]] std::vector<std::int64_t> first_times(const Delays& delays, unsigned earliest);
 
-/// Time-driven list scheduling: whenever a port becomes free, the partner with the most remaining load that has
-/// something for it and is free. Transfers with several receivers or senders are placed at the first time at which all
-/// of their ports are free. Near the bound for traffic between pairs; about 40 ns a transfer.
+/// Time-driven list scheduling: whenever a port becomes free it is matched with a free partner, of those with most
+/// remaining load, that has something for it. Transfers with several receivers or senders are placed at the first time
+/// at which all of their ports are free. Near the bound for traffic between pairs; about 1 us a transfer.
 [[nodiscard]] std::vector<std::int64_t> schedule_by_time(const Transfers& transfers, const Delays& delays,
                                                          unsigned earliest);
 

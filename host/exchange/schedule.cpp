@@ -2,6 +2,7 @@
 #include "host/exchange/schedule.h"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 
@@ -45,12 +46,14 @@ std::int64_t length(const Transfers& t, const std::vector<std::int64_t>& start, 
 }
 
 /// Lower bound of a phase (system.md section 6): every port needs its load after the first word can be there.
-unsigned lower_bound(const Transfers& t, const Delays& delays, unsigned earliest) {
+/// `t` gives the ports, `list` the transfers; senders_only: receivers may be relieved by sweeps.
+unsigned lower_bound(const Transfers& t, const std::vector<Transfer>& list, const Delays& delays, unsigned earliest,
+                     bool senders_only = false) {
   const unsigned tiles = delays.tiles();
   std::vector<std::uint64_t> load(2 * tiles);
   std::vector<unsigned> nearest(2 * tiles, ~0u);  // smallest delay on the other side, after the farthest listener
   std::vector<bool> single(2 * tiles);  // has a descriptor of one word: if last, it ends before its share does
-  for (const Transfer& x : t.list) {
+  for (const Transfer& x : list) {
     unsigned farthest = 0, closest = ~0u;
     for (std::uint32_t k = 0; k < x.receivers; ++k)
       farthest = std::max(farthest, delays.receive[t.receivers(x)[k].tile]);
@@ -69,7 +72,7 @@ unsigned lower_bound(const Transfers& t, const Delays& delays, unsigned earliest
     }
   }
   std::uint64_t bound = 0;
-  for (unsigned p = 0; p < 2 * tiles; ++p)
+  for (unsigned p = 0; p < (senders_only ? tiles : 2 * tiles); ++p)
     if (load[p] > 0)
       bound = std::max(bound, load[p] - (single[p] ? 1 : 0) + earliest + delays.base + nearest[p] +
                                   (p < tiles ? delays.send[p] : delays.receive[p - tiles]));
@@ -77,7 +80,7 @@ unsigned lower_bound(const Transfers& t, const Delays& delays, unsigned earliest
 }
 
 struct Attempt {
-  Transfers transfers;
+  std::shared_ptr<const Transfers> transfers;
   std::vector<std::int64_t> start;
   std::int64_t cycles = 0;
 };
@@ -88,10 +91,7 @@ class Search {
   Search(const Delays& delays, const Options& options) : delays_(delays), options_(options) {}
 
   void explore(const Transfers& whole) {
-    const std::uint64_t bound = lower_bound(whole, delays_, options_.earliest);
-    const auto good = [&] {
-      return best_ && static_cast<std::uint64_t>(best_->cycles) * 1000 <= bound * options_.good_permille;
-    };
+    const std::uint64_t bound = lower_bound(whole, whole.list, delays_, options_.earliest);
     std::uint32_t longest = 0;
     std::uint64_t ports = 0;
     bool many = false;
@@ -100,13 +100,18 @@ class Search {
       ports += t.senders + t.receivers;
       many |= t.senders + t.receivers > 2;
     }
-    for (std::uint32_t grain = kMaxGrain; grain >= kMinGrain && !good(); grain /= 4) {
+    for (std::uint32_t grain = kMaxGrain; grain >= kMinGrain && !good(bound); grain /= 4) {
       if (grain < kMaxGrain && grain >= longest) continue;
-      const Transfers pieces = cut(whole, grain);
-      consider(pieces, schedule_by_time(pieces, delays_, options_.earliest));
-      if (many && !good() && ports * (kMaxGrain / grain) < kGapSearchPorts)
-        consider(pieces, schedule_by_gap(pieces, delays_, options_.earliest));
+      const auto pieces = std::make_shared<const Transfers>(cut(whole, grain));
+      consider(pieces, schedule_by_time(*pieces, delays_, options_.earliest));
+      if (many && !good(bound) && ports * (kMaxGrain / grain) < kGapSearchPorts)
+        consider(pieces, schedule_by_gap(*pieces, delays_, options_.earliest));
     }
+  }
+
+  /// True if what there is comes near `bound`.
+  [[nodiscard]] bool good(std::uint64_t bound) const {
+    return best_ && static_cast<std::uint64_t>(best_->cycles) * 1000 <= bound * options_.good_permille;
   }
 
   Attempt take() { return std::move(*best_); }
@@ -115,8 +120,8 @@ class Search {
   static constexpr std::uint32_t kMaxGrain = 4096, kMinGrain = 16;
   static constexpr std::uint64_t kGapSearchPorts = 2000000;  // its time grows faster than linearly
 
-  void consider(const Transfers& transfers, std::vector<std::int64_t> start) {
-    const std::int64_t cycles = length(transfers, start, delays_);
+  void consider(const std::shared_ptr<const Transfers>& transfers, std::vector<std::int64_t> start) {
+    const std::int64_t cycles = length(*transfers, start, delays_);
     if (!best_ || cycles < best_->cycles) best_ = Attempt{transfers, std::move(start), cycles};
   }
 
@@ -239,12 +244,12 @@ Phase write_phase(const Attempt& a, const std::vector<std::uint32_t>& ids, std::
   Phase phase;
   phase.tables.resize(tiles);
   phase.last_word.resize(tiles);
-  Transfers part;
+  std::vector<Transfer> part;
   std::int64_t cycles = 0;
   for (const std::uint32_t id : ids) {
-    const Transfer& t = a.transfers.list[id];
+    const Transfer& t = a.transfers->list[id];
     const std::int64_t u = a.start[id] - shift;
-    const Port *sender = a.transfers.senders(t), *receiver = a.transfers.receivers(t);
+    const Port *sender = a.transfers->senders(t), *receiver = a.transfers->receivers(t);
     for (std::uint32_t k = 0; k < t.senders; ++k) {
       const unsigned s = sender[k].tile;
       const std::uint16_t unheard = t.selected ? 1 : 0;
@@ -261,10 +266,9 @@ Phase write_phase(const Attempt& a, const std::vector<std::uint32_t>& ids, std::
       cycles = std::max(cycles, start + t.words());
       phase.words += t.words();
     }
-    part.list.push_back(t);
+    part.push_back(t);
   }
-  part.ports = a.transfers.ports;
-  phase.bound = std::min(lower_bound(part, delays, options.earliest), static_cast<unsigned>(cycles));
+  phase.bound = std::min(lower_bound(*a.transfers, part, delays, options.earliest), static_cast<unsigned>(cycles));
   phase.cycles = static_cast<unsigned>(cycles);
   for (unsigned tile = 0; tile < tiles; ++tile) {
     if (sends[tile].empty() && receives[tile].empty()) continue;
@@ -306,15 +310,18 @@ Schedule schedule(const Messages& messages, const Delays& delays, const Options&
   Schedule result;
   if (messages.list().empty()) return result;
   Search search(delays, options);
-  search.explore(gather(messages, false));
-  const Transfers with_sweeps = gather(messages, true);
-  if (std::any_of(with_sweeps.list.begin(), with_sweeps.list.end(), [](const Transfer& t) { return t.sweep; }))
-    search.explore(with_sweeps);
+  const Transfers plain = gather(messages, false);
+  search.explore(plain);
+  if (!search.good(lower_bound(plain, plain.list, delays, options.earliest, true))) {
+    const Transfers with_sweeps = gather(messages, true);
+    if (std::any_of(with_sweeps.list.begin(), with_sweeps.list.end(), [](const Transfer& t) { return t.sweep; }))
+      search.explore(with_sweeps);
+  }
   const Attempt best = search.take();
 
   // Cut by time: what does not end before the limit waits for the next phase, its times relative to one another kept.
   const std::int64_t limit = std::min(options.max_cycles, kExchangeMaxLength);
-  std::vector<std::uint32_t> left(best.transfers.list.size());
+  std::vector<std::uint32_t> left(best.transfers->list.size());
   for (std::uint32_t i = 0; i < left.size(); ++i) left[i] = i;
   std::int64_t shift = 0;
   const std::int64_t first_of_all =
@@ -323,10 +330,10 @@ Schedule schedule(const Messages& messages, const Delays& delays, const Options&
     std::vector<std::uint32_t> now, later;
     std::int64_t next = INT64_MAX;
     for (const std::uint32_t id : left) {
-      const Transfer& t = best.transfers.list[id];
+      const Transfer& t = best.transfers->list[id];
       std::int64_t end = 0;
       for (std::uint32_t k = 0; k < t.receivers; ++k)
-        end = std::max<std::int64_t>(end, delays.receive[best.transfers.receivers(t)[k].tile]);
+        end = std::max<std::int64_t>(end, delays.receive[best.transfers->receivers(t)[k].tile]);
       end += best.start[id] - shift + t.words() + delays.base;
       if (end < limit) {
         now.push_back(id);
