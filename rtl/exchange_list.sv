@@ -265,7 +265,8 @@ module exchange_list #(
       end_q      <= 64'd0;
       last_o     <= 64'd0;
       fault_o    <= 1'b0;
-    end else if (begun_q && !ended_q) begin
+    end else if (begun_q && (!ended_q || underrun_i)) begin
+      // A missing last word is found when the descriptor after it may have ended the list already: it came first.
       if (active_q && last) begin
         active_q <= 1'b0;
         end_q    <= cycle_i + Ahead;

@@ -234,7 +234,7 @@ ExchangeResult Fabric::receive_all(unsigned id) {
     break;
   }
   ExchangeResult result;
-  result.last_word = last_word_cycle(self.phase.sends, receives, self.issue);
+  result.last_word = last_cycle(self.phase, receive_fault, self.issue);
   result.fault = first_fault(self.phase.send_fault, receive_fault);
   return result;
 }

@@ -67,9 +67,9 @@ TEST(Fabric, DescriptorOneCycleLateIsAnUnderrunAtTheExactCycle) {
   EXPECT_EQ(outcomes[1].result.fault->cause, 27u);
   EXPECT_EQ(outcomes[1].result.fault->cycle, 50 + delay + 8);
   EXPECT_EQ(outcomes[1].result.fault->descriptor, 0x40900u);
-  EXPECT_EQ(outcomes[1].result.last_word, 50 + delay + 7);
-  EXPECT_EQ(b.tile[1]->word(kBase + 800), 1u);        // the first word was missed
-  EXPECT_EQ(b.tile[1]->word(kBase + 828), 0x100cfu);  // the last was not written
+  EXPECT_EQ(outcomes[1].result.last_word, 50 + delay + 8);  // the cycle of the fault counts
+  EXPECT_EQ(b.tile[1]->word(kBase + 800), 1u);              // the first word was missed
+  EXPECT_EQ(b.tile[1]->word(kBase + 828), 0x100cfu);        // the last was not written
   ASSERT_EQ(b.fabric.unheard().size(), 1u);
   EXPECT_EQ(b.fabric.unheard()[0].words, 1u);
 }
@@ -80,7 +80,7 @@ TEST(Fabric, ListeningToASilentTileFaultsInTheFirstCycle) {
   const auto outcomes = b.fabric.resolve();
   ASSERT_TRUE(outcomes[0].result.fault);
   EXPECT_EQ(outcomes[0].result.fault->cycle, 70u);
-  EXPECT_EQ(outcomes[0].result.last_word, 10u);
+  EXPECT_EQ(outcomes[0].result.last_word, 70u);
   EXPECT_EQ(b.tile[1]->bytes_written, 0u);
 }
 
@@ -126,6 +126,7 @@ struct Naive {
         const auto at = wire.find({run.source, c - delay});
         if (at == wire.end()) {
           result.fault = ExchangeResult::Fault{27, c, run.descriptor};
+          result.last_word = std::max(result.last_word, c);  // no trap before the fault
           return result;
         }
         std::memcpy(tile.sram() + (run.address - kBase) + 4 * k, &at->second, 4);

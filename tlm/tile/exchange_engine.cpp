@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <tuple>
 
 namespace tessera {
 
@@ -10,7 +11,7 @@ namespace {
 
 constexpr Address kBase = 0x0004'0000;
 constexpr std::uint32_t kFirstStart = 12;  // first start of a list >= X + 12
-constexpr std::uint32_t kOverrun = 28, kBad = 29;
+constexpr std::uint32_t kUnderrun = 27, kOverrun = 28, kBad = 29;
 
 struct Descriptor {
   unsigned kind, base;
@@ -153,6 +154,7 @@ void ListReader::read(Address at, std::uint32_t count, ExchangePhase& phase) {
     now_ = start;
     if (two && at + 8 == end) return fail(kBad, start);
     descriptor(d, two ? table_word(at + 8) : 0, phase);
+    if (now_ == start && !fault) (sends_ ? phase.send_quiet : phase.receive_quiet) = start;
     at += two ? 16 : 8;
     previous_start = start;
     earliest = now_;
@@ -188,10 +190,14 @@ std::optional<ExchangeResult::Fault> first_fault(const std::optional<ExchangeRes
   return send->cycle < receive->cycle ? send : receive;
 }
 
-Cycle last_word_cycle(const std::vector<SendRun>& sends, const std::vector<ReceiveRun>& receives, Cycle issue) {
-  Cycle last = issue;
+Cycle last_cycle(const ExchangePhase& phase, const std::optional<ExchangeResult::Fault>& receive_fault, Cycle issue) {
+  Cycle last = std::max(issue, phase.send_quiet);
+  const auto& [sends, receives] = std::tie(phase.sends, phase.receives);
   if (!sends.empty()) last = std::max(last, sends.back().start + sends.back().words - 1);
   if (!receives.empty()) last = std::max(last, receives.back().start + receives.back().words - 1);
+  if (phase.send_fault) last = std::max(last, phase.send_fault->cycle);
+  if (receive_fault) last = std::max(last, receive_fault->cycle);
+  if (!receive_fault || receive_fault->cause != kUnderrun) last = std::max(last, phase.receive_quiet);
   return last;
 }
 

@@ -38,7 +38,8 @@ struct ExchangePhase {
   std::vector<ReceiveRun> receives;
   std::optional<ExchangeResult::Fault> send_fault;     ///< 28 or 29
   std::optional<ExchangeResult::Fault> receive_fault;  ///< 28 or 29; an underrun found by the fabric may come earlier
-  std::uint32_t length = 0;  ///< phase length in cycles that the compiler wrote into the header
+  std::uint32_t length = 0;                 ///< phase length in cycles that the compiler wrote into the header
+  Cycle send_quiet = 0, receive_quiet = 0;  ///< latest start of a descriptor that moves nothing; 0 if there is none
 };
 
 /// What a table is read against.
@@ -60,9 +61,10 @@ struct ExchangeInputs {
 [[nodiscard]] std::optional<ExchangeResult::Fault> first_fault(const std::optional<ExchangeResult::Fault>& send,
                                                                const std::optional<ExchangeResult::Fault>& receive);
 
-/// Last cycle in which a word of these runs is on a port, or `issue` if there is none. `receives` are the runs as taken
-/// (cut at an underrun).
-[[nodiscard]] Cycle last_word_cycle(const std::vector<SendRun>& sends, const std::vector<ReceiveRun>& receives,
-                                    Cycle issue);
+/// L of docs/machine/exchange.md: the last cycle in which a word was on a port, a descriptor that moves nothing
+/// started, or a list ended with a fault; X if there is none. `phase.receives` are the runs as taken, `receive_fault`
+/// the fault that ended the list (an underrun cut off what came after it).
+[[nodiscard]] Cycle last_cycle(const ExchangePhase& phase, const std::optional<ExchangeResult::Fault>& receive_fault,
+                               Cycle issue);
 
 }  // namespace tessera

@@ -64,7 +64,8 @@ struct ContextState {
 
 /// Result of an exchange phase for one interval-based tile.
 struct ExchangeResult {
-  Cycle last_word = 0;  ///< L: last cycle in which a word was on a port of the tile (X if none)
+  Cycle last_word =
+      0;  ///< L of docs/machine/exchange.md: last cycle with a word or the end of a list by a fault (X if none)
   struct Fault {
     std::uint32_t cause = 0;  ///< 27 underrun, 28 overrun, 29 bad descriptor
     Cycle cycle = 0;

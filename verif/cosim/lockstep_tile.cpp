@@ -276,6 +276,9 @@ void LockstepTile::follow(Cycle target, const TileStop& stop) {
     want = Kind::limit;
   } else if (stop.kind == Kind::sync) {
     limit = stop.cycle + 1;
+  } else if (stop.kind != Kind::limit) {
+    // Nothing more happens in TLM; RTL may be seen to come to its end a little later.
+    limit = target > kNever - kLate ? kNever : target + kLate;
   }
   const TileStop rtl = rtl_->run(limit, pins_.get(), pins_.get());
   position_ = std::max(position_, limit);

@@ -106,6 +106,7 @@ class TileWriter {
       const bool early = pick(12) == 0;
       for (unsigned n = pick(5); n-- > 0;) {
         const unsigned words = 1 + pick(12), peer = receive ? (pick(16) == 0 ? 0xfff : pick(3)) : pick(2);
+        // What is sent and what is received never overlap: a rule of core.md section 8.
         const Address where = (data_of(0) - kSramBase) / 4 + (receive ? 0x200 : 0) + pick(0x180);
         const bool block = pick(3) == 0, sweep = receive && !block && pick(4) == 0;
         ExchangeDescriptor d;
@@ -113,14 +114,14 @@ class TileWriter {
         d.base = pick(6) == 0 ? 1 : 0;
         d.start = early ? t / 4 : t;
         d.words = words;
-        d.address = d.base != 0 ? pick(64) : pick(60) == 0 ? 0x3ffff : where;
+        d.address = d.base != 0 ? pick(64) + (receive ? 0x200 : 0) : pick(60) == 0 ? 0x3ffff : where;
         d.peer = sweep ? pick(2) : peer;
         out.push_back(d.pack());
         Cycle length = words;
         if (block) {
           ExchangeBlock b;
           b.stride1 = words + pick(4);
-          b.count1 = 1 + pick(3);
+          b.count1 = pick(12) == 0 ? 0 : 1 + pick(3);
           b.stride2 = pick(64);
           b.count2 = 1 + pick(2);
           out.push_back(b.pack());

@@ -68,7 +68,7 @@ ExchangeResult play_phase(TileModel& tile, const TileConfig& config, const Progr
                                       [](const ReceiveRun& run) { return run.words == 0; }),
                        phase.receives.end());
   ExchangeResult result;
-  result.last_word = last_word_cycle(phase.sends, phase.receives, stop.cycle);
+  result.last_word = last_cycle(phase, receive_fault, stop.cycle);
   result.fault = first_fault(phase.send_fault, receive_fault);
   return result;
 }
