@@ -72,8 +72,8 @@ class ObjectSet {
   [[nodiscard]] std::optional<std::uint32_t> global(const std::string& name) const;
 
  private:
+  struct Reader;
   struct Split {
-    int first = 0;            ///< first of the element sections
     std::uint32_t bytes = 0;  ///< of one element
     std::uint32_t count = 0;
   };

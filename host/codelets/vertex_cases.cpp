@@ -160,6 +160,7 @@ bool same(double got, double want, double tolerance) {
 }
 
 double two_ulp(double want) {
+  if (!std::isfinite(want)) return 0;
   const double magnitude = std::max(std::fabs(want), 1.1754943508222875e-38);
   return 2.0 * std::ldexp(1.0, std::ilogb(magnitude) - 23);
 }
