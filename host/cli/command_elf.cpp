@@ -15,6 +15,11 @@
 #include "hw/error.h"
 #include "hw/generated/machine.h"
 #include "tlm/tile/tlm_tile.h"
+#include "verif/cosim/lockstep_tile.h"
+#include "verif/cosim/rtl_tile.h"
+#include "verif/cosim/shutdown.h"
+#include "verif/cosim/wave.h"
+#include "verif/cosim/wave_tile.h"
 
 namespace tessera::cli {
 
@@ -22,7 +27,9 @@ namespace {
 
 struct Options {
   std::string program, model = "tlm", context = "supervisor", signature, trace, wave, platform = "c2";
-  Cycle max_cycles = 0;
+  std::vector<std::string> wave_scopes;
+  Cycle max_cycles = 0, wave_from = 0, wave_to = kNever;
+  bool plant_adder_fault = false;
   [[nodiscard]] ContextId context_id() const { return context == "worker" ? 1 : 0; }
 };
 
@@ -63,11 +70,77 @@ void check_signature(const Options& options, const elf::Program& program, const 
                 options.program, "correct begin_signature and end_signature");
 }
 
-std::unique_ptr<TileModel> make_tile(const Options& options, const TileConfig& config) {
-  if (options.model == "tlm") return std::make_unique<TlmTile>(config);
-  throw Error(Category::unsupported, fmt::format("this build has no {} model of the tile", options.model), "--model",
-              "use --model tlm");
-}
+/// The tile of a run with what looks at it.
+class Bench {
+ public:
+  Bench(const Options& options, const TileConfig& config, const Platform& platform, const elf::Program& program)
+      : options_(options) {
+    if (!options.wave.empty()) open_wave(platform);
+    if (options.model == "rtl")
+      tile_ = make_rtl(config);
+    else
+      tile_ = std::make_unique<TlmTile>(config);
+    if (options.model == "lockstep") {
+      LockstepOptions lockstep;
+      lockstep.symbolizer = [&program](TileRef, Address pc) { return program.place(pc).text(pc); };
+      auto both = std::make_unique<LockstepTile>(config, std::move(tile_), make_rtl(config), lockstep);
+      lockstep_ = both.get();
+      tile_ = std::move(both);
+    }
+    if (wave_ && tile_->interval_based() && wave_->wants_tlm({}))
+      tile_ = std::make_unique<WaveTile>(config, std::move(tile_), wave_->add_tlm({}));
+    if (!options.trace.empty()) {
+      trace_ = std::make_unique<TraceWriter>(options.trace);
+      tile_->observe(trace_.get());
+    }
+  }
+
+  [[nodiscard]] TileModel& tile() { return *tile_; }
+
+  /// Closes trace and waveform and says in `result` what they hold.
+  void close(nlohmann::ordered_json& result) {
+    if (trace_) {
+      trace_->close();
+      result["trace"] = {{"file", options_.trace}, {"lines", trace_->lines()}};
+    }
+    if (wave_) {
+      const WaveSummary summary = wave_->close();
+      result["wave"] = {{"file", summary.file},       {"view", summary.view},   {"signals", summary.signals},
+                        {"changes", summary.changes}, {"first", summary.first}, {"last", summary.last}};
+    }
+    if (lockstep_ == nullptr) return;
+    const LockstepTile::Counts& counts = lockstep_->compared();
+    result["compared"] = {{"instructions", counts.instructions},
+                          {"traps", counts.traps},
+                          {"words", counts.words},
+                          {"registers", counts.registers},
+                          {"memory_bytes", counts.memory_bytes}};
+  }
+
+ private:
+  void open_wave(const Platform& platform) {
+    WaveOptions wave;
+    wave.file = options_.wave;
+    wave.scopes = options_.wave_scopes;
+    wave.from = options_.wave_from;
+    wave.to = options_.wave_to;
+    wave.cycle_ps = static_cast<unsigned>(1'000'000'000'000u / platform.clock_hz);
+    wave_ = std::make_unique<WaveFile>(wave);
+  }
+  std::unique_ptr<TileModel> make_rtl(const TileConfig& config) {
+    if (options_.plant_adder_fault) return make_faulty_rtl_tile(config);
+    if (!wave_ || !wave_->wants_rtl({})) return make_rtl_tile(config);
+    auto traced = make_traced_rtl_tile(config);
+    traced->attach_wave(wave_->add_rtl({}));
+    return traced;
+  }
+
+  const Options& options_;
+  std::unique_ptr<WaveFile> wave_;  // outlives the tile, which writes into it
+  std::unique_ptr<TraceWriter> trace_;
+  std::unique_ptr<TileModel> tile_;
+  LockstepTile* lockstep_ = nullptr;
+};
 
 [[noreturn]] void throw_exception(const elf::Program& program, const TileException& e) {
   const char* text = trap_text(e.cause);
@@ -149,25 +222,36 @@ int run_command(Context& context, const Options& options) {
   const elf::Program program = elf::Program::read(options.program, kSramBase, kElfSramMax);
   const TileConfig config = elf_tile_config(program, platform, options.context_id());
   check_signature(options, program, config);
-  const auto tile = make_tile(options, config);
-  std::unique_ptr<TraceWriter> trace;
-  if (!options.trace.empty()) {
-    trace = std::make_unique<TraceWriter>(options.trace);
-    tile->observe(trace.get());
-  }
+  Bench bench(options, config, platform, program);
+  TileModel& tile = bench.tile();
   const Cycle limit = options.max_cycles != 0 ? options.max_cycles : kNever;
+  Shutdown::install();
   Progress progress(context.quiet);
   progress.phase("running");
   const auto started = std::chrono::steady_clock::now();
-  const ElfEnd end = run_elf(*tile, config, program, platform, options.context_id(), limit, [&](Cycle cycle) {
-    progress.update(static_cast<double>(cycle), static_cast<double>(options.max_cycles), cycle);
-  });
+  ElfEnd end;
+  try {
+    end = run_elf(tile, config, program, platform, options.context_id(), limit, [&](Cycle cycle) {
+      Shutdown::check();
+      progress.update(static_cast<double>(cycle), static_cast<double>(options.max_cycles), cycle);
+    });
+  } catch (const Interrupted& interrupted) {
+    progress.finish();
+    context.result["exit_reason"] = "signal";
+    bench.close(context.result);
+    return interrupted.exit_code();
+  } catch (const Error&) {  // lockstep mismatch: what was recorded up to it is what the user needs
+    progress.finish();
+    context.result["exit_reason"] = "error";
+    bench.close(context.result);
+    throw;
+  }
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - started;
   progress.finish();
-  record(context, options, *tile, end, seconds.count());
-  if (trace) trace->close();
-  write_signature(options, program, *tile);
-  return verdict(context, options, program, *tile, end);
+  record(context, options, tile, end, seconds.count());
+  bench.close(context.result);
+  write_signature(options, program, tile);
+  return verdict(context, options, program, tile, end);
 }
 
 }  // namespace
