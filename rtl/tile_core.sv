@@ -13,7 +13,7 @@ module tile_core (
   input  logic [2:0]  slot_i,
   output logic        quiescent_o,        // nothing happens until a pin changes
 
-  // Identity.
+  // Identity. Sampled all the time, so may change only while nothing runs.
   input  logic [11:0] tile_i,
   input  logic [7:0]  ipu_i,
   input  logic [12:0] ntiles_i,
@@ -21,7 +21,7 @@ module tile_core (
   input  logic [31:0] sram_end_i,         // first byte address after the SRAM, a multiple of 8
   input  logic [1:0]  groups_i,           // membership in sync groups 1, 2
 
-  // Start of a context (0 supervisor, else worker with the registers of x.run with zero arguments), given in the cycle
+  // Start of a context (0 supervisor, else worker with the registers of x.run with zero arguments), given two cycles
   // before its first possible issue.
   input  logic        start_valid_i,
   input  logic [2:0]  start_ctx_i,
@@ -145,6 +145,32 @@ module tile_core (
   logic        release_q, release_vote_q, local_q, exch_open_q;
   logic [31:0] xfaultcyc_q;
 
+  // Pins that much logic hangs on are registered, which a chip wants as much as a simulator.
+  logic [11:0] tile_q;
+  logic [7:0]  ipu_q;
+  logic [12:0] ntiles_q;
+  logic [31:0] hart_base_q, sram_end_q, start_pc_q;
+  logic [1:0]  groups_q;
+  logic        start_valid_q;
+  logic [2:0]  start_ctx_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      start_valid_q <= 1'b0;
+    end else begin
+      start_valid_q <= start_valid_i;
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    tile_q      <= tile_i;
+    ipu_q       <= ipu_i;
+    ntiles_q    <= ntiles_i;
+    hart_base_q <= hart_base_i;
+    sram_end_q  <= sram_end_i;
+    groups_q    <= groups_i;
+    start_ctx_q <= start_ctx_i;
+    start_pc_q  <= start_pc_i;
+  end
+
   assign x_slot = (slot_q < 3'd3) ? (slot_q + 3'd3) : (slot_q - 3'd3);
   assign r_slot = (slot_q < 3'd2) ? (slot_q + 3'd4) : (slot_q - 3'd2);
 
@@ -201,13 +227,17 @@ module tile_core (
   logic        e_quit, e_sync, e_exch, e_pkt;
   logic [2:0]  e_zone;
   logic [31:0] dbg_x, dbg_f, dbg_csr, dbg_pc;
+  logic [7:0]  dbg_row;
+  assign dbg_row = dbg_en_i ? {dbg_ctx_i, dbg_sel_i[4:0]} : 8'd0;
 
   logic [5:0]  hold_mask_q;
 
   tile_issue u_issue (
     .clk_i, .rst_ni,
     .slot_i        (slot_q),
-    .start_valid_i, .start_ctx_i, .start_pc_i,
+    .start_valid_i (start_valid_q),
+    .start_ctx_i   (start_ctx_q),
+    .start_pc_i    (start_pc_q),
     .x_valid_i     (e_valid),
     .x_ctx_i       (e_ctx),
     .x_slot_i      (x_slot),
@@ -240,7 +270,7 @@ module tile_core (
     .raise_o       (raise),
     .state_o       (sup_state),
     .quiet_o       (issue_quiet),
-    .dbg_ctx_i     (dbg_ctx_i),
+    .dbg_ctx_i     (dbg_row[7:5]),
     .dbg_pc_o      (dbg_pc)
   );
 
@@ -248,7 +278,7 @@ module tile_core (
     in_sram = (addr >= tile_pkg::SramBase) && (addr < sram_end);
   endfunction
 
-  assign fetch_req_o  = f_valid && !f_inject && in_sram(f_pc, sram_end_i);
+  assign fetch_req_o  = f_valid && !f_inject && in_sram(f_pc, sram_end_q);
   assign fetch_addr_o = {f_pc[31:3], 3'b000};
   assign excepted_o   = f_except;
   assign raise_o      = raise;
@@ -380,13 +410,13 @@ module tile_core (
     .wctx_i       (w_ctx),
     .wreg_i       (w_xrd),
     .wdata_i      (w_xval),
-    .run_i        (e_run | ((start_valid_i && (start_ctx_i != 3'd0)) ? (6'd1 << (start_ctx_i - 3'd1)) : 6'd0)),
-    .run_a0_i     (start_valid_i ? 32'd0 : e_rs2),
-    .run_a1_i     (start_valid_i ? 32'd0 : e_rs3),
+    .run_i        (e_run | ((start_valid_q && (start_ctx_q != 3'd0)) ? (6'd1 << (start_ctx_q - 3'd1)) : 6'd0)),
+    .run_a0_i     (start_valid_q ? 32'd0 : e_rs2),
+    .run_a1_i     (start_valid_q ? 32'd0 : e_rs3),
     .run_ra_i     (xwra),
     .run_stack_i  (xwstack),
     .run_stride_i (xwstksz),
-    .dbg_row_i    ({dbg_ctx_i, dbg_sel_i[4:0]}),
+    .dbg_row_i    (dbg_row),
     .dbg_data_o   (dbg_x)
   );
 
@@ -408,7 +438,7 @@ module tile_core (
     .wreg_aux_i   (w_faux_rd),
     .wdata_aux_i  (w_faux_val),
     .wctx_i       (w_ctx),
-    .dbg_row_i    ({dbg_ctx_i, dbg_sel_i[4:0]}),
+    .dbg_row_i    (dbg_row),
     .dbg_data_o   (dbg_f)
   );
 
@@ -466,7 +496,7 @@ module tile_core (
   logic [31:0] sum, alu_result, target;
   logic        taken, jumps;
 
-  assign x_fetch_bad = (x_pc_q[1:0] != 2'd0) || !in_sram(x_pc_q, sram_end_i);
+  assign x_fetch_bad = (x_pc_q[1:0] != 2'd0) || !in_sram(x_pc_q, sram_end_q);
 
   tile_alu u_alu (
     .op_i     (x_dec_q.alu),
@@ -494,7 +524,7 @@ module tile_core (
   assign size           = x_word_q[13:12];
   assign mem_misaligned = ((size == 2'd1) && sum[0]) || ((size == 2'd2) && (sum[1:0] != 2'd0));
   assign e_zone         = e_word[22:20];
-  assign group_missing  = ((e_zone == 3'd2) && !groups_i[0]) || ((e_zone == 3'd3) && !groups_i[1]);
+  assign group_missing  = ((e_zone == 3'd2) && !groups_q[0]) || ((e_zone == 3'd3) && !groups_q[1]);
   assign lone_aux       = x_solo_fp_q && x_fpd_q.aux;
 
   always_comb begin
@@ -506,7 +536,7 @@ module tile_core (
         if ((e_dec.exch && !exch_open_q) || (e_dec.pkt && !pkt_window)) begin
           trap  = 1'b1;
           cause = tile_pkg::CauseSyncMisuse;
-        end else if ((e_rs1[2:0] != 3'd0) || !in_sram(e_rs1, sram_end_i)) begin
+        end else if ((e_rs1[2:0] != 3'd0) || !in_sram(e_rs1, sram_end_q)) begin
           trap  = 1'b1;
           cause = tile_pkg::CauseBad;
           tval  = e_rs1;
@@ -543,7 +573,7 @@ module tile_core (
         trap  = 1'b1;
         cause = tile_pkg::CauseBreak;
         tval  = x_pc_q;
-      end else if ((x_dec_q.load || x_dec_q.store) && (mem_misaligned || !in_sram(sum, sram_end_i))) begin
+      end else if ((x_dec_q.load || x_dec_q.store) && (mem_misaligned || !in_sram(sum, sram_end_q))) begin
         trap  = 1'b1;
         cause = mem_misaligned ? (x_dec_q.load ? tile_pkg::CauseLoadAlign : tile_pkg::CauseStoreAlign)
                                : (x_dec_q.load ? tile_pkg::CauseLoadRange : tile_pkg::CauseStoreRange);
@@ -688,7 +718,11 @@ module tile_core (
     .clk_i, .rst_ni,
     .cycle_i       (e_cycle),
     .slot_i        (slot_q),
-    .tile_i, .ipu_i, .ntiles_i, .sram_end_i, .hart_base_i,
+    .tile_i        (tile_q),
+    .ipu_i         (ipu_q),
+    .ntiles_i      (ntiles_q),
+    .sram_end_i    (sram_end_q),
+    .hart_base_i   (hart_base_q),
     .access_i      (x_valid_q && x_dec_q.legal && x_dec_q.csr && !x_inject_q && !x_fetch_bad),
     .commit_i      (x_valid_q),
     .ctx_i         (e_ctx),
@@ -816,7 +850,8 @@ module tile_core (
     .xbase2_i      (xbase2),
     .xbase3_i      (xbase3),
     .xsource_i     (xsource),
-    .ntiles_i, .sram_end_i,
+    .ntiles_i      (ntiles_q),
+    .sram_end_i    (sram_end_q),
     .read_a_o      (ex_read_a),
     .addr_a_o      (ex_addr_a),
     .data_a_i      (load_a_data_i),
@@ -838,7 +873,9 @@ module tile_core (
   tile_packet u_packet (
     .clk_i, .rst_ni,
     .cycle_i       (cycle_q),
-    .tile_i, .ipu_i, .sram_end_i,
+    .tile_i        (tile_q),
+    .ipu_i         (ipu_q),
+    .sram_end_i    (sram_end_q),
     .open_i        (release_q && (late_word_q[22:20] >= 3'd2)),
     .start_i       (e_pkt),
     .table_i       (e_rs1),
@@ -1067,7 +1104,7 @@ module tile_core (
   assign done_value_o   = lane_value;
   assign done_fflags_o  = lane_flags;
 
-  assign quiescent_o = issue_quiet && !codes_pending && !exch_busy && !pkt_busy && !release_q && !local_q &&
+  assign quiescent_o = issue_quiet && !codes_pending && !exch_busy && !pkt_busy && !release_q && !local_q && !start_valid_q &&
                        !(f_valid || d_valid_q || r_valid_q || x_valid_q || m_rec_q.valid || n_rec_q.valid ||
                          w_rec_q.valid || m_aux_q.valid || n_aux_q.valid || w_aux_q.valid || f_comp || d_comp_q ||
                          r_comp_q || x_comp_q || m_comp_q || n_comp_q || w_comp_q);

@@ -2,7 +2,7 @@
 //
 // A cycle c is: read data of the last cycle on the pins, settle with the clock low, talk to the ports, serve the SRAM,
 // rising edge with the number of the next cycle. The clocked state stands "in" cycle now_; before the first edge that
-// is cycle -1. Skipping: if the tile is quiescent the edge may name any later cycle as the next.
+// is cycle -2. Skipping: if the tile is quiescent the edge may name any later cycle as the next.
 #pragma once
 
 #include <verilated.h>
@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <limits>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -49,13 +50,19 @@ class RtlTileModel final : public RtlTile {
   void attach_wave(RtlWave& wave) override;
 
  private:
+  /// A cycle, or one of the two before cycle 0.
+  using Time = std::int64_t;
+  static constexpr Time kNoTime = std::numeric_limits<Time>::max();
+  static Time time(Cycle c) { return c > static_cast<Cycle>(kNoTime) ? kNoTime : static_cast<Time>(c); }
+  [[nodiscard]] Cycle cycle() const { return static_cast<Cycle>(now_); }
+
   /// A record whose order or value is not settled yet.
   struct Pending {
     RetireRecord record;
     bool waits = false;  ///< for a divider lane
   };
   struct Start {
-    Cycle at = kNever;
+    Time at = kNoTime;
     ContextId context = 0;
     Address pc = 0;
   };
@@ -66,7 +73,7 @@ class RtlTileModel final : public RtlTile {
   void serve_memory();
   void serve_exchange(ExchangePort* port);
   void serve_packets(PacketPort* packets);
-  void edge(Cycle next);
+  void edge(Time next);
   void collect();
   void collect_main();
   void collect_aux();
@@ -79,7 +86,7 @@ class RtlTileModel final : public RtlTile {
   [[nodiscard]] std::uint32_t debug(unsigned kind, ContextId context, unsigned select) const;
   void dump(bool clock_high);
   TileStop drain(PacketPort* packets);
-  [[nodiscard]] Cycle wake(Cycle limit, PacketPort* packets);
+  [[nodiscard]] Time wake(Time limit, PacketPort* packets);
   TileStop stop_here(Cycle limit);
 
   TileConfig config_;
@@ -88,15 +95,15 @@ class RtlTileModel final : public RtlTile {
   std::vector<std::uint8_t> sram_;
   std::vector<Start> starts_;
 
-  Cycle now_ = ~Cycle{0};  ///< the cycle the clocked state stands in
-  unsigned slot_ = 5;      ///< of now_
+  Time now_ = -2;          ///< the cycle the clocked state stands in
+  unsigned slot_ = 4;      ///< of now_
   std::uint64_t clocked_ = 0;
   std::uint64_t fetch_data_ = 0, load_a_data_ = 0, load_b_data_ = 0;  ///< read in now_
   bool settled_ = false;  ///< outputs of now_ have been seen and its ports served
-  Cycle release_ = kNever;
+  Time release_ = kNoTime;
   bool release_vote_ = false;
   std::optional<TileStop> sync_;                                         ///< arrived and not released
-  std::optional<std::pair<Cycle, std::pair<Word, bool>>> early_packet_;  ///< found while skipping
+  std::optional<std::pair<Time, std::pair<Word, bool>>> early_packet_;  ///< found while skipping
 
   RetireObserver* observer_ = nullptr;
   EventObserver* events_ = nullptr;
@@ -122,7 +129,7 @@ RtlTileModel<Model, traced>::RtlTileModel(const TileConfig& config)
   model_.sram_end_i = kSramBase + config.sram_bytes;
   set_groups(config.group1, config.group2);
   model_.rst_ni = 0;
-  model_.cycle_i = now_;
+  model_.cycle_i = cycle();
   model_.slot_i = slot_;
   model_.clk_i = 0;
   model_.eval();
@@ -148,8 +155,8 @@ void RtlTileModel<Model, traced>::set_groups(bool group1, bool group2) {
 
 template <class Model, bool traced>
 void RtlTileModel<Model, traced>::start_context(ContextId context, Address pc, Cycle at) {
-  // The pins act at the edge into a cycle: one that is over cannot be named any more.
-  starts_.push_back({std::max(at, now_ + 1), context, pc});
+  // The pins act at the edge before the last: a cycle that is over cannot be named any more.
+  starts_.push_back({std::max(time(at), now_ + 2), context, pc});
   std::stable_sort(starts_.begin(), starts_.end(), [](const Start& a, const Start& b) { return a.at < b.at; });
   for (std::size_t i = 1; i < starts_.size(); ++i) starts_[i].at = std::max(starts_[i].at, starts_[i - 1].at + 1);
 }
@@ -157,9 +164,9 @@ void RtlTileModel<Model, traced>::start_context(ContextId context, Address pc, C
 template <class Model, bool traced>
 void RtlTileModel<Model, traced>::release(Cycle z, bool vote) {
   if (!sync_) throw std::logic_error("release of a tile that does not wait in a wide sync");
-  if (z <= now_) throw std::logic_error("release in a cycle that is over");
+  if (time(z) <= now_) throw std::logic_error("release in a cycle that is over");
   sync_.reset();
-  release_ = z;
+  release_ = time(z);
   release_vote_ = vote;
 }
 
@@ -203,7 +210,7 @@ void RtlTileModel<Model, traced>::store(Address address, std::uint64_t data, uns
   std::uint32_t value = 0;
   std::memcpy(&value, sram_.data() + (word - kSramBase), 4);
   // The store is in stage X, three cycles after its issue.
-  if (value != 0) tohost_ = TileStop{TileStop::Kind::tohost, now_ - 3, Zone::local, value};
+  if (value != 0) tohost_ = TileStop{TileStop::Kind::tohost, cycle() - 3, Zone::local, value};
 }
 
 template <class Model, bool traced>
@@ -230,10 +237,10 @@ void RtlTileModel<Model, traced>::serve_memory() {
 template <class Model, bool traced>
 void RtlTileModel<Model, traced>::serve_exchange(ExchangePort* port) {
   if (model_.tx_valid_o) {
-    if (port != nullptr) port->send(now_, model_.tx_word_o);
+    if (port != nullptr) port->send(cycle(), model_.tx_word_o);
     if (observer_ != nullptr) {
       ExchangeWord word;
-      word.cycle = now_;
+      word.cycle = cycle();
       word.address = model_.tx_addr_o;
       word.word = model_.tx_word_o;
       word.out = true;
@@ -242,13 +249,13 @@ void RtlTileModel<Model, traced>::serve_exchange(ExchangePort* port) {
   }
   if (model_.rx_write_o && observer_ != nullptr) {
     ExchangeWord word;
-    word.cycle = now_ - 1;
+    word.cycle = cycle() - 1;
     word.address = model_.rx_write_addr_o;
     word.word = model_.rx_write_word_o;
     observer_->exchanged(word);
   }
   if (model_.rx_listen_o) {
-    const std::optional<Word> word = port != nullptr ? port->receive(now_, model_.rx_source_o) : std::nullopt;
+    const std::optional<Word> word = port != nullptr ? port->receive(cycle(), model_.rx_source_o) : std::nullopt;
     model_.rx_valid_i = word.has_value();
     model_.rx_word_i = word.value_or(0);
   }
@@ -261,13 +268,13 @@ void RtlTileModel<Model, traced>::serve_packets(PacketPort* packets) {
   if (packets == nullptr) return;
   if (model_.packet_tx_valid_o)
     model_.packet_tx_ready_i =
-        packets->send(now_, model_.packet_tx_word_o, model_.packet_tx_first_o, model_.packet_tx_last_o);
+        packets->send(cycle(), model_.packet_tx_word_o, model_.packet_tx_first_o, model_.packet_tx_last_o);
   std::optional<std::pair<Word, bool>> word;
   if (early_packet_ && early_packet_->first == now_) {
     word = early_packet_->second;
     early_packet_.reset();
-  } else if (now_ != ~Cycle{0}) {
-    word = packets->receive(now_);
+  } else if (now_ >= 0) {
+    word = packets->receive(cycle());
   }
   if (!word) return;
   model_.packet_rx_valid_i = 1;
@@ -276,15 +283,15 @@ void RtlTileModel<Model, traced>::serve_packets(PacketPort* packets) {
 }
 
 template <class Model, bool traced>
-void RtlTileModel<Model, traced>::edge(Cycle next) {
-  slot_ = next == now_ + 1 ? (slot_ == 5 ? 0 : slot_ + 1) : static_cast<unsigned>(next % 6);
-  model_.cycle_i = next;
+void RtlTileModel<Model, traced>::edge(Time next) {
+  slot_ = next == now_ + 1 ? (slot_ == 5 ? 0 : slot_ + 1) : static_cast<unsigned>(static_cast<Cycle>(next) % 6);
+  model_.cycle_i = static_cast<Cycle>(next);
   model_.slot_i = slot_;
   model_.release_valid_i = next == release_;
   model_.release_vote_i = release_vote_;
-  if (next == release_) release_ = kNever;
+  if (next == release_) release_ = kNoTime;
   model_.start_valid_i = 0;
-  if (!starts_.empty() && starts_.front().at == next) {
+  if (!starts_.empty() && starts_.front().at == next + 1) {
     model_.start_valid_i = 1;
     model_.start_ctx_i = starts_.front().context;
     model_.start_pc_i = starts_.front().pc;
@@ -325,19 +332,19 @@ TileStop RtlTileModel<Model, traced>::run(Cycle limit, ExchangePort* port, Packe
       }
       if (model_.raise_o) {
         const std::uint32_t value = model_.raise_code_o << 8 | model_.raise_vote_o;
-        sync_ = TileStop{TileStop::Kind::sync, now_, static_cast<Zone>(model_.raise_zone_o), value};
+        sync_ = TileStop{TileStop::Kind::sync, cycle(), static_cast<Zone>(model_.raise_zone_o), value};
         continue;
       }
     }
-    Cycle next = now_ + 1;
+    Time next = now_ + 1;
     if (model_.quiescent_o) {
-      next = wake(limit, packets);
-      if (next == kNever) {
+      next = wake(time(limit), packets);
+      if (next == kNoTime) {
         stop = stop_here(limit);
         break;
       }
     }
-    if (next >= limit) {
+    if (next >= time(limit)) {
       stop = TileStop{TileStop::Kind::limit, limit};
       break;
     }
@@ -347,16 +354,16 @@ TileStop RtlTileModel<Model, traced>::run(Cycle limit, ExchangePort* port, Packe
   return stop;
 }
 
-/// Next cycle in which something happens to a quiescent tile; kNever if nothing will, `limit` if not before that.
+/// Next cycle in which something happens to a quiescent tile; kNoTime if nothing will, `limit` if not before that.
 template <class Model, bool traced>
-Cycle RtlTileModel<Model, traced>::wake(Cycle limit, PacketPort* packets) {
-  Cycle next = release_;
-  if (!starts_.empty()) next = std::min(next, starts_.front().at);
-  if (packets != nullptr && now_ != ~Cycle{0} && limit != kNever) {
-    const Cycle until = std::min(next, limit);
-    for (Cycle c = now_ + 1; c < until; ++c) {
+typename RtlTileModel<Model, traced>::Time RtlTileModel<Model, traced>::wake(Time limit, PacketPort* packets) {
+  Time next = release_;
+  if (!starts_.empty()) next = std::min(next, starts_.front().at - 1);
+  if (packets != nullptr && now_ >= 0 && limit != kNoTime) {
+    const Time until = std::min(next, limit);
+    for (Time c = now_ + 1; c < until; ++c) {
       if (early_packet_) return early_packet_->first;
-      if (const auto word = packets->receive(c)) {
+      if (const auto word = packets->receive(static_cast<Cycle>(c))) {
         early_packet_ = std::pair{c, *word};
         return c;
       }
@@ -614,7 +621,7 @@ void RtlTileModel<Model, traced>::attach_wave(RtlWave& wave) {
 template <class Model, bool traced>
 void RtlTileModel<Model, traced>::dump(bool clock_high) {
   if constexpr (traced)
-    if (wave_ != nullptr && now_ != ~Cycle{0} && wave_->wanted(now_)) wave_->dump(now_, clock_high);
+    if (wave_ != nullptr && now_ >= 0 && wave_->wanted(cycle())) wave_->dump(cycle(), clock_high);
 }
 
 }  // namespace tessera
