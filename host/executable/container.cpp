@@ -210,6 +210,14 @@ struct Each {
     numbers(a, v.address, v.size);
   }
   template <typename A>
+  void operator()(A& a, Line& v) const {
+    numbers(a, v.address, v.file, v.line);
+  }
+  template <typename A>
+  void operator()(A& a, std::string& v) const {
+    a.text(v);
+  }
+  template <typename A>
   void operator()(A& a, Program& v) const {
     a.number(v.tiles);
     a.list(v.tile_class, *this);
@@ -226,6 +234,8 @@ struct Each {
     a.list(v.vertex_names, *this);
     a.list(v.vertices, *this);
     a.list(v.symbols, *this);
+    a.list(v.files, *this);
+    a.list(v.lines, *this);
   }
   template <typename A>
   void operator()(A& a, Instance& v) const {

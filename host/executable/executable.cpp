@@ -2,6 +2,7 @@
 #include "host/executable/executable.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace tessera::executable {
 
@@ -33,6 +34,14 @@ const Symbol* find_symbol(const Program& program, Address pc) {
   if (at == program.symbols.begin()) return nullptr;
   const Symbol& symbol = *std::prev(at);
   return pc < symbol.address + symbol.size ? &symbol : nullptr;
+}
+
+std::string find_source(const Program& program, Address pc) {
+  const auto at = std::upper_bound(program.lines.begin(), program.lines.end(), pc,
+                                   [](Address p, const Line& l) { return p < l.address; });
+  if (at == program.lines.begin() || std::prev(at)->line == 0) return {};
+  const Line& line = *std::prev(at);
+  return line.file < program.files.size() ? program.files[line.file] + ":" + std::to_string(line.line) : "";
 }
 
 const VertexRecord* find_vertex(const Program& program, std::uint32_t tile, ContextId worker, Address state) {

@@ -134,6 +134,13 @@ struct Symbol {
   std::uint32_t size = 0;
 };
 
+/// Source line of the code from `address` on; line 0 ends a sequence.
+struct Line {
+  Address address = 0;
+  std::uint32_t file = 0;  ///< index into Program::files
+  std::uint32_t line = 0;
+};
+
 /// One program for one IPU; every instance of it runs the same.
 struct Program {
   std::uint32_t tiles = 0;               ///< active tiles 0 .. tiles-1; tile 0 is the root of host steps
@@ -151,6 +158,8 @@ struct Program {
   std::vector<VertexName> vertex_names;
   std::vector<VertexRecord> vertices;  ///< sorted by (tile, record)
   std::vector<Symbol> symbols;         ///< sorted by address: firmware, codelets, control
+  std::vector<std::string> files;      ///< sources of codelets and firmware
+  std::vector<Line> lines;             ///< sorted by address
 };
 
 /// Program `program` runs on IPU `ipu` as replica `replica`.
@@ -216,6 +225,8 @@ struct Executable {
 [[nodiscard]] const TensorMap* find_tensor(const Program& program, const std::string& name);
 /// Symbol that holds a pc; nullptr if none does.
 [[nodiscard]] const Symbol* find_symbol(const Program& program, Address pc);
+/// Source line at a pc: "file:line"; empty if it is not known.
+[[nodiscard]] std::string find_source(const Program& program, Address pc);
 /// Record of a tile's lists that calls with this state address (a0 of the call); nullptr if none.
 [[nodiscard]] const VertexRecord* find_vertex(const Program& program, std::uint32_t tile, ContextId worker,
                                               Address state);

@@ -37,6 +37,8 @@ Executable example() {
   p.vertex_names = {{"adder", "Add", "add"}};
   p.vertices = {{1, 0x3F, 0x41900, 0x41A00, 16, 5, 0, 10}};
   p.symbols = {{"Add", 0x40800, 64}};
+  p.files = {"add.c"};
+  p.lines = {{0x40800, 0, 12}, {0x40810, 0, 13}, {0x40840, 0, 0}};
   e.programs.push_back(p);
   e.instances = {{0, 0, 0}};
   e.streams = {{"in", true, Type::u8, 5, 0, 8, {{0, 1, 0, 5}}, {{1, 0x44000, 0, 2}}}};
@@ -171,6 +173,9 @@ TEST(Executable, LookUps) {
   EXPECT_EQ(find_step(p, 0x40000), nullptr);
   EXPECT_EQ(find_symbol(p, 0x4083C)->name, "Add");
   EXPECT_EQ(find_symbol(p, 0x40840), nullptr);
+  EXPECT_EQ(find_source(p, 0x40814), "add.c:13");
+  EXPECT_EQ(find_source(p, 0x40840), "");
+  EXPECT_EQ(find_source(p, 0x407FC), "");
   EXPECT_EQ(find_vertex(p, 1, 3, 0x41A40), &p.vertices[0]);
   EXPECT_EQ(find_vertex(p, 1, 3, 0x41A50), nullptr);
   EXPECT_EQ(find_vertex(p, 2, 3, 0x41A40), nullptr);

@@ -388,6 +388,15 @@ Tensor Tensor::broadcast_to(const Shape& shape) const {
   return result;
 }
 
+Tensor Tensor::reinterpret(Type type) const {
+  if (size_of(type) != size_of(type_)) {
+    bad_view(fmt::format("bits taken as {}, which has another size", name_of(type)), describe());
+  }
+  Tensor result = *this;
+  result.type_ = type;
+  return result;
+}
+
 Tensor Tensor::concat(const std::vector<Tensor>& parts, std::size_t axis) {
   if (parts.empty()) bad_view("concatenation of nothing", "(none)");
   const Tensor& first = parts.front();

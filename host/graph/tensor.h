@@ -91,6 +91,8 @@ class Tensor {
   [[nodiscard]] Tensor broadcast(std::uint64_t count, std::size_t axis) const;
   /// To a larger shape by the rules of numpy and ONNX: axes added in front, axes of extent 1 repeated.
   [[nodiscard]] Tensor broadcast_to(const Shape& shape) const;
+  /// The same bits as another type of the same element size (codelets that move bits take u8, u16 or u32).
+  [[nodiscard]] Tensor reinterpret(Type type) const;
   /// Parts side by side along an axis; same type, rank and other extents.
   [[nodiscard]] static Tensor concat(const std::vector<Tensor>& parts, std::size_t axis = 0);
   /// The same view over other variables, of this type: elements keep their place. `to` gives the new variable for each

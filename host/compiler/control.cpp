@@ -1,0 +1,329 @@
+// Code generation, one pattern for each kind of node. The state `busy` follows whether workers of the tile may still
+// run: a wide sync, an exchange and a packet window wait for them, x.run does so only worker by worker, so a local sync
+// stands between two compute sets without an exchange between.
+#include "host/compiler/control.h"
+
+#include <fmt/format.h>
+
+#include "host/compiler/assembler.h"
+#include "hw/error.h"
+#include "hw/generated/machine.h"
+
+namespace tessera::compiler {
+
+namespace {
+
+constexpr unsigned kLoopRegisters = 10;  // s2 .. s11
+constexpr std::int32_t kFrameBytes = 16;
+
+class Generator {
+ public:
+  Generator(const Ir& ir, Address base, const std::vector<std::uint32_t>& phases)
+      : ir_(ir), as_(base), phases_(phases) {
+    result_.base = base;
+    std::uint32_t first = 0;
+    for (const std::uint32_t n : phases) {
+      first_phase_.push_back(first);
+      first += n;
+    }
+  }
+
+  Control run(Address boot) {
+    // One stub an entry point: s0 says which, boot keeps it.
+    for (std::size_t e = 0; e < ir_.entries.size(); ++e) {
+      result_.entries.push_back({ir_.graph.entries()[e].name, as_.pc()});
+      as_.li(s0, static_cast<std::uint32_t>(e));
+      as_.jump_to(boot);
+    }
+    result_.dispatch_entry = as_.pc();
+    std::vector<Assembler::Label> entries;
+    for (std::size_t e = 0; e < ir_.entries.size(); ++e) entries.push_back(as_.label());
+    for (std::size_t e = ir_.entries.size(); e-- > 1;) {
+      const Assembler::Label next = as_.label();
+      as_.li(t0, static_cast<std::uint32_t>(e));
+      as_.bne(s0, t0, next);
+      as_.jal(zero, entries[e]);
+      as_.bind(next);
+    }
+    as_.jal(zero, entries[0]);
+    add_step(executable::Step::Kind::prologue, result_.base, "start", "choice of the entry point");
+    for (std::size_t f = 0; f < ir_.functions.size(); ++f) functions_.push_back(as_.label());
+    for (std::size_t e = 0; e < ir_.entries.size(); ++e) entry(ir_.entries[e], entries[e]);
+    for (std::size_t f = 0; f < ir_.functions.size(); ++f) function(f);
+    result_.words = as_.finish();
+    return std::move(result_);
+  }
+
+ private:
+  void entry(const Node& node, Assembler::Label label) {
+    as_.bind(label);
+    busy_ = false;
+    loops_ = 0;
+    frames_ = 0;
+    in_function_ = false;
+    generate(node);
+    const Address begin = as_.pc();
+    as_.li(t0, executable::kFinishedCode << 8);
+    as_.x_sync(zero, t0, Zone::host);
+    as_.jal(zero, label);  // the host's acknowledge starts the entry again
+    add_step(executable::Step::Kind::finish, begin, node.path, "finish");
+  }
+
+  void function(std::size_t f) {
+    as_.bind(functions_[f]);
+    busy_ = true;
+    in_function_ = true;
+    frames_ = 0;
+    const Address begin = as_.pc();
+    as_.addi(sp, sp, -kFrameBytes);
+    as_.sw(ra, 0, sp);
+    add_step(executable::Step::Kind::control, begin, ir_.functions[f].path, "enter");
+    generate(ir_.functions[f]);
+    const Address end = as_.pc();
+    as_.lw(ra, 0, sp);
+    as_.addi(sp, sp, kFrameBytes);
+    as_.jr(ra);
+    add_step(executable::Step::Kind::control, end, ir_.functions[f].path, "leave");
+  }
+
+  void add_step(executable::Step::Kind kind, Address begin, const std::string& path, const std::string& name,
+                std::uint32_t phase = kNone) {
+    result_.steps.push_back({begin, as_.pc(), kind, path, name, 0, phase});
+  }
+
+  /// Loads a word of the step table.
+  void load_slot(Reg rd, Slot slot) {
+    const auto offset = static_cast<std::int32_t>(4 * result_.slots.size()) - kStepTableBias;
+    result_.slots.push_back(slot);
+    if (offset <= 2047) {
+      as_.lw(rd, offset, gp);
+      return;
+    }
+    const std::int32_t low = static_cast<std::int32_t>(static_cast<std::uint32_t>(offset) << 20) >> 20;
+    as_.lui(rd, static_cast<std::uint32_t>(offset - low) >> 12);
+    as_.add(rd, rd, gp);
+    as_.lw(rd, low, rd);
+  }
+
+  void wait_for_workers() {
+    if (busy_) as_.x_sync(zero, zero, Zone::local);
+    busy_ = false;
+  }
+
+  void generate(const Node& node) {
+    const Address begin = as_.pc();
+    switch (node.kind) {
+      case Node::Kind::sequence:
+        for (const Node& child : node.children) generate(child);
+        break;
+      case Node::Kind::exchange:
+        exchange(node.index, begin);
+        break;
+      case Node::Kind::compute: {
+        const ComputeStep& s = ir_.computes[node.index];
+        wait_for_workers();
+        load_slot(a1, {Slot::Kind::list, node.index, {}, 0});
+        const Assembler::Label skip = as_.label();
+        as_.beq(a1, zero, skip);
+        as_.x_run_all(s1, a1, zero);
+        as_.bind(skip);
+        busy_ = true;
+        add_step(executable::Step::Kind::compute, begin, s.path, s.name);
+        break;
+      }
+      case Node::Kind::host: {
+        const HostStep& s = ir_.hosts[node.index];
+        as_.li(t0, (node.index + 1) << 8);
+        load_slot(a0, {Slot::Kind::packets, node.index, {}, 0});
+        as_.x_sync(zero, t0, Zone::host);
+        as_.x_packet(a0);
+        busy_ = false;
+        add_step(executable::Step::Kind::host, begin, s.path, s.name);
+        break;
+      }
+      case Node::Kind::sync:
+        as_.x_sync(zero, zero, Zone::internal);
+        busy_ = false;
+        add_step(executable::Step::Kind::control, begin, node.path, "sync");
+        break;
+      case Node::Kind::repeat:
+        repeat(node);
+        break;
+      case Node::Kind::repeat_while:
+        repeat_while(node);
+        break;
+      case Node::Kind::branch:
+        branch(node);
+        break;
+      case Node::Kind::call:
+        check_depth(frames_ + depth_of(node.index), node.path);
+        as_.jal(ra, functions_[node.index]);
+        busy_ = true;
+        add_step(executable::Step::Kind::control, begin, node.path, "call " + ir_.graph.functions()[node.index].name);
+        break;
+    }
+  }
+
+  void exchange(std::uint32_t index, Address begin) {
+    const ExchangeStep& s = ir_.exchanges[index];
+    if (s.index_variable != kNone) set_base(index);
+    for (std::uint32_t p = 0; p < phases_[index]; ++p) {
+      load_slot(a0, {Slot::Kind::exchange, index, {}, p});
+      as_.x_sync(zero, zero, Zone::internal);
+      as_.x_exchange(a0);
+      add_step(executable::Step::Kind::exchange, begin, s.path, s.name, first_phase_[index] + p);
+      begin = as_.pc();
+    }
+    busy_ = false;
+  }
+
+  /// xbase1 = SRAM start + clamped index x stride.
+  void set_base(std::uint32_t index) {
+    const ExchangeStep& s = ir_.exchanges[index];
+    load_slot(t0, {Slot::Kind::index, index, {}, 0});
+    load_slot(t1, {Slot::Kind::index_stride, index, {}, 0});
+    as_.lw(t0, 0, t0);
+    if (s.signed_index) {  // below 0: 0
+      as_.srai(t2, t0, 31);
+      as_.not_(t2, t2);
+      as_.and_(t0, t0, t2);
+    }
+    as_.li(t2, s.index_limit);
+    const Assembler::Label inside = as_.label();
+    as_.bgeu(t2, t0, inside);
+    as_.addi(t0, t2, 0);
+    as_.bind(inside);
+    as_.mul(t0, t0, t1);
+    as_.lui(t1, kSramBase >> 12);
+    as_.add(t0, t0, t1);
+    as_.csrw(csr::xbase1, t0);
+  }
+
+  void repeat(const Node& node) {
+    Address begin = as_.pc();
+    const bool in_register = !in_function_ && loops_ < kLoopRegisters;
+    const Reg counter = in_register ? static_cast<Reg>(s2 + loops_) : t0;
+    if (in_register) {
+      ++loops_;
+      as_.li(counter, node.index);
+    } else {
+      ++frames_;
+      check_depth(frames_, node.path);
+      as_.addi(sp, sp, -kFrameBytes);
+      as_.li(t0, node.index);
+      as_.sw(t0, 0, sp);
+    }
+    const std::string name = fmt::format("repeat {}", node.index);
+    add_step(executable::Step::Kind::control, begin, node.path, name);
+    const Assembler::Label head = as_.label();
+    as_.bind(head);
+    busy_ = true;
+    generate(node.children[0]);
+    begin = as_.pc();
+    if (!in_register) as_.lw(t0, 0, sp);
+    as_.addi(counter, counter, -1);
+    if (!in_register) as_.sw(t0, 0, sp);
+    const Assembler::Label out = as_.label();
+    if (as_.pc() - as_.address(head) < 4000) {
+      as_.bne(counter, zero, head);
+    } else {
+      as_.beq(counter, zero, out);
+      as_.jal(zero, head);
+    }
+    as_.bind(out);
+    if (in_register) {
+      --loops_;
+    } else {
+      --frames_;
+      as_.addi(sp, sp, kFrameBytes);
+    }
+    add_step(executable::Step::Kind::control, begin, node.path, name);
+  }
+
+  /// Votes the predicate and goes to `other` if it is 0.
+  void vote(const Node& node, Assembler::Label other, const std::string& name) {
+    const Address begin = as_.pc();
+    wait_for_workers();
+    load_slot(t0, {Slot::Kind::predicate, 0, node.predicate.place, 0});
+    if (node.predicate.bytes == 1) {
+      as_.lbu(t0, 0, t0);
+    } else if (node.predicate.bytes == 2) {
+      as_.lhu(t0, 0, t0);
+    } else {
+      as_.lw(t0, 0, t0);
+    }
+    as_.sltu(t0, zero, t0);
+    as_.x_sync(t0, t0, Zone::internal);
+    const Assembler::Label taken = as_.label();
+    as_.bne(t0, zero, taken);
+    as_.jal(zero, other);
+    as_.bind(taken);
+    add_step(executable::Step::Kind::control, begin, node.path, name);
+  }
+
+  void repeat_while(const Node& node) {
+    const Assembler::Label head = as_.label();
+    const Assembler::Label out = as_.label();
+    as_.bind(head);
+    busy_ = true;
+    generate(node.children[0]);
+    vote(node, out, "while");
+    generate(node.children[1]);
+    const Address begin = as_.pc();
+    as_.jal(zero, head);
+    add_step(executable::Step::Kind::control, begin, node.path, "while");
+    as_.bind(out);
+    busy_ = false;  // the vote was a wide sync
+  }
+
+  void branch(const Node& node) {
+    const Assembler::Label other = as_.label();
+    const Assembler::Label join = as_.label();
+    vote(node, other, "if");
+    generate(node.children[0]);
+    const Address begin = as_.pc();
+    as_.jal(zero, join);
+    add_step(executable::Step::Kind::control, begin, node.path, "end of then");
+    const bool busy = busy_;
+    as_.bind(other);
+    busy_ = false;
+    generate(node.children[1]);
+    as_.bind(join);
+    busy_ = busy_ || busy;
+  }
+
+  /// Frames that a call of this function and all it calls put on the stack.
+  unsigned depth_of(std::uint32_t function) const { return 1 + depth_of(ir_.functions[function], true); }
+  unsigned depth_of(const Node& node, bool inside) const {
+    unsigned deepest = 0;
+    for (const Node& child : node.children) deepest = std::max(deepest, depth_of(child, inside));
+    if (node.kind == Node::Kind::repeat) ++deepest;
+    if (node.kind == Node::Kind::call) deepest = std::max(deepest, depth_of(node.index));
+    return deepest;
+  }
+  static void check_depth(unsigned frames, const std::string& path) {
+    constexpr unsigned kFrames = kSupervisorStackBytes / kFrameBytes;
+    if (frames <= kFrames) return;
+    throw Error(Category::unsupported,
+                fmt::format("loops and calls nest {} deep, the supervisor's stack holds {}", frames, kFrames), path,
+                "nest less deep");
+  }
+
+  const Ir& ir_;
+  Assembler as_;
+  Control result_;
+  const std::vector<std::uint32_t>& phases_;  // of each exchange step
+  std::vector<std::uint32_t> first_phase_;
+  std::vector<Assembler::Label> functions_;
+  bool busy_ = false;
+  bool in_function_ = false;
+  unsigned loops_ = 0, frames_ = 0;
+};
+
+}  // namespace
+
+Control generate_control(const Ir& ir, Address base, Address boot, const std::vector<std::uint32_t>& phases) {
+  return Generator(ir, base, phases).run(boot);
+}
+
+}  // namespace tessera::compiler

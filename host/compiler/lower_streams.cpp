@@ -1,0 +1,140 @@
+// Host streams: which words of the host buffer each tile reads or writes (system.md section 9: tile order).
+#include <algorithm>
+#include <map>
+
+#include "host/compiler/copy_plan.h"
+#include "host/compiler/lower.h"
+
+namespace tessera::compiler {
+
+StreamLowering::StreamLowering(Ir& ir, const CodeletLibrary& library)
+    : ir_(ir), library_(library), tensors_(ir.graph.streams().size()), buffers_(ir.graph.streams().size()) {
+  ir_.streams.resize(ir.graph.streams().size());
+  for (const graph::Entry& e : ir.graph.entries()) scan(e.program);
+  for (const graph::Function& f : ir.graph.functions()) scan(f.body);
+}
+
+void StreamLowering::scan(const graph::Program& program) {
+  using graph::Program;
+  if (const auto* s = std::get_if<Program::Sequence>(&program.node())) {
+    for (const Program& step : s->steps) scan(step);
+  } else if (const auto* r = std::get_if<Program::Repeat>(&program.node())) {
+    scan(*r->body);
+  } else if (const auto* w = std::get_if<Program::RepeatWhile>(&program.node())) {
+    scan(*w->condition);
+    scan(*w->body);
+  } else if (const auto* i = std::get_if<Program::If>(&program.node())) {
+    scan(*i->then_branch);
+    scan(*i->else_branch);
+  } else if (const auto* in = std::get_if<Program::StreamIn>(&program.node())) {
+    note(in->stream.index, in->dst);
+  } else if (const auto* out = std::get_if<Program::StreamOut>(&program.node())) {
+    note(out->stream.index, out->src);
+  }
+}
+
+void StreamLowering::note(std::uint32_t stream, const graph::Tensor& tensor) {
+  std::vector<graph::Tensor>& known = tensors_[stream];
+  const graph::Tensor flat = tensor.flatten();
+  const bool seen = std::any_of(known.begin(), known.end(), [&](const graph::Tensor& t) { return t.same_view(flat); });
+  if (!seen) known.push_back(flat);
+}
+
+bool StreamLowering::direct(const graph::Tensor& tensor) const {
+  bool good = true;
+  for_each_piece(ir_.layout, tensor, [&](const TensorPiece& p) {
+    const unsigned bytes = ir_.layout.element_bytes(p.place.variable);
+    const bool dense = p.count == 1 || p.step == bytes;
+    good = good && dense && p.place.offset % 4 == 0 && (p.count * bytes % 4 == 0 || p.ends);
+  });
+  return good;
+}
+
+void StreamLowering::lay_out(std::uint32_t stream, const graph::Tensor& tensor) {
+  StreamLayout& layout = ir_.streams[stream];
+  if (layout.used) return;
+  layout.used = true;
+  std::vector<TensorPiece> pieces;
+  for_each_piece(ir_.layout, tensor, [&](const TensorPiece& p) { pieces.push_back(p); });
+  std::stable_sort(pieces.begin(), pieces.end(),
+                   [](const TensorPiece& a, const TensorPiece& b) { return a.place.tile < b.place.tile; });
+  for (const TensorPiece& p : pieces) {
+    const unsigned bytes = ir_.layout.element_bytes(p.place.variable);
+    const auto words = static_cast<std::uint32_t>((p.count * bytes + 3) / 4);
+    layout.layout.push_back({layout.bytes, static_cast<std::int32_t>(bytes), p.begin, p.count});
+    // Words that go on in the tile and in the buffer are one descriptor.
+    HostWords* last = layout.words.empty() ? nullptr : &layout.words.back();
+    if (last != nullptr && last->place.tile == p.place.tile && last->place.variable == p.place.variable &&
+        last->place.offset + 4 * last->words == p.place.offset) {
+      last->words += words;
+    } else {
+      layout.words.push_back({p.place, stream, layout.bytes, words});
+    }
+    layout.bytes += 4 * std::uint64_t{words};
+  }
+}
+
+graph::Tensor StreamLowering::buffer_for(std::uint32_t stream, const graph::Tensor& tensor) {
+  if (!buffers_[stream].valid()) {
+    const graph::Stream& s = ir_.graph.streams()[stream];
+    // On the tiles of the first tensor; intervals that a tile has one after the other are padded by the layout.
+    buffers_[stream] = ir_.add_variable(s.type, s.elements, "stream " + s.name, ir_.graph.mapping(tensor));
+    ir_.staging_bytes += s.elements * graph::size_of(s.type);
+  }
+  return buffers_[stream];
+}
+
+Node StreamLowering::lower(const std::vector<StreamUse>& uses, const std::string& path) {
+  HostStep step;
+  step.path = path;
+  CopyList before;
+  CopyList after;
+  std::vector<std::uint32_t> before_kills;
+  std::vector<graph::Tensor> inputs;
+  for (const StreamUse& use : uses) {
+    const graph::Stream& s = ir_.graph.streams()[use.stream];
+    const graph::Tensor flat = use.tensor.flatten();
+    graph::Tensor target = flat;
+    if (tensors_[use.stream].size() > 1 || !direct(flat)) {
+      target = buffer_for(use.stream, flat);
+      const std::uint32_t buffer = target.boxes().front().variable.index;
+      if (use.input) {
+        after.emplace_back(target, flat);
+        step.touch.kills.push_back(buffer);
+      } else {
+        before.emplace_back(flat, target);
+        before_kills.push_back(buffer);
+      }
+    }
+    lay_out(use.stream, target);
+    for (const graph::Box& box : target.boxes()) {
+      (use.input ? step.touch.writes : step.touch.reads).push_back(box.variable.index);
+    }
+    if (use.input) inputs.push_back(target);
+    (use.input ? step.reads : step.writes).push_back(use.stream);
+    const StreamLayout& layout = ir_.streams[use.stream];
+    step.words.insert(step.words.end(), layout.words.begin(), layout.words.end());
+    step.name += (step.name.empty() ? "" : ", ") + s.name;
+  }
+  for (const std::uint32_t v : fully_written(ir_.graph, inputs)) step.touch.kills.push_back(v);
+  sort_unique(step.touch.reads);
+  sort_unique(step.touch.writes);
+  sort_unique(step.touch.kills);
+  Node node;
+  node.path = path;
+  if (!before.empty()) {
+    node.children.push_back(lower_copies(ir_, library_, before, before_kills, path, "to stream " + step.name));
+  }
+  std::vector<graph::Tensor> copied;
+  for (const auto& [src, dst] : after) copied.push_back(dst);
+  const std::string name = step.name;
+  ir_.hosts.push_back(std::move(step));
+  node.children.push_back({Node::Kind::host, path, static_cast<std::uint32_t>(ir_.hosts.size() - 1), {}, {}});
+  if (!after.empty()) {
+    node.children.push_back(
+        lower_copies(ir_, library_, after, fully_written(ir_.graph, copied), path, "from stream " + name));
+  }
+  return node;
+}
+
+}  // namespace tessera::compiler
