@@ -162,6 +162,13 @@ Cycle Fabric::last_listening() const {
   return last;
 }
 
+bool Fabric::pending_listens_to(unsigned id) const {
+  for (unsigned listener : pending_)
+    for (const ReceiveRun& run : sources_[listener].phase.receives)
+      if (run.source == id) return true;
+  return false;
+}
+
 std::size_t Fabric::run_at(const Source& source, Cycle sent) {
   const auto& sends = source.phase.sends;
   const auto next =

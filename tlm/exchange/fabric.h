@@ -79,6 +79,8 @@ class Fabric {
   /// smallest delay) and committed before resolve(). 0 if nobody listens.
   [[nodiscard]] Cycle last_listening() const;
   [[nodiscard]] bool pending() const { return !pending_.empty(); }
+  /// Some published, unresolved tile receives from tile `id`.
+  [[nodiscard]] bool pending_listens_to(unsigned id) const;
 
   /// Copies what every published, unresolved tile receives and tells each its outcome, in tile order. A tile may not
   /// send a word that it receives in the same phase, so the order of copies does not matter.

@@ -60,6 +60,11 @@ class FakeTile : public TileModel {
     now = cycle + 6;
     packet_words.push_back(words);
   }
+  void fail_packets(Cycle cycle, std::uint32_t, std::uint32_t cause, std::uint32_t tval) override {
+    now = cycle + 6;
+    fault = TileException{now, 0, cause, state.pc, tval};
+    steps = {{TileStop::Kind::exception, 0}};
+  }
   void write_memory(Address address, const std::uint8_t* bytes, std::size_t count) override {
     std::memcpy(memory.data() + (address - 0x40000), bytes, count);
   }

@@ -5,12 +5,20 @@
 
 namespace tessera {
 
+namespace {
+IpuHooks hooks_of(const ChipConfig& config, PacketHost* host) {
+  IpuHooks hooks = config.hooks;
+  hooks.host = host;
+  return hooks;
+}
+}  // namespace
+
 Chip::Chip(const sc_core::sc_module_name& name, const ChipConfig& config, const TileFactory& factory, TilePool& pool,
            SyncNetwork& network, pcie::Endpoint& endpoint)
     : sc_module(name),
       config_(config),
       clock_(config.platform.clock_hz),
-      ipu_(config.ipu, factory, pool),
+      ipu_(config.ipu, factory, pool, hooks_of(config, this)),
       network_(network),
       endpoint_(endpoint),
       shadow_(reg::chip::kSize / 4),
@@ -22,7 +30,6 @@ Chip::Chip(const sc_core::sc_module_name& name, const ChipConfig& config, const 
     }
   for (unsigned t = 0; t < config_.ipu.tiles; ++t) shadow(reg::chip::kActive + 4 * (t / 32)) |= 1u << (t % 32);
   shadow(reg::chip::kIpu) = config_.ipu.ipu;
-  ipu_.hooks = config.hooks;
   endpoint_.attach(*this);
   SC_HAS_PROCESS(Chip);
   SC_THREAD(process);

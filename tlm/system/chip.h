@@ -35,7 +35,7 @@ struct ChipConfig {
   Symbolizer symbolizer;
 };
 
-class Chip : public sc_core::sc_module, public pcie::EndpointFunction {
+class Chip : public sc_core::sc_module, public pcie::EndpointFunction, public PacketHost {
  public:
   Chip(const sc_core::sc_module_name& name, const ChipConfig& config, const TileFactory& factory, TilePool& pool,
        SyncNetwork& network, pcie::Endpoint& endpoint);
@@ -46,6 +46,10 @@ class Chip : public sc_core::sc_module, public pcie::EndpointFunction {
   pcie::Completion bar_write(unsigned bar, std::uint64_t offset, const std::uint8_t* bytes, std::size_t count,
                              sc_core::sc_time& delay) override;
   std::size_t debug(unsigned bar, bool write, std::uint64_t offset, std::uint8_t* bytes, std::size_t count) override;
+
+  // Packets of tiles to and from host buffers, through the address table (chip_packets.cpp).
+  std::optional<Cycle> read(Cycle at, const Packet& request, std::vector<Word>& words) override;
+  bool write(Cycle at, const Packet& packet) override;
 
   [[nodiscard]] Ipu& ipu() { return ipu_; }
   [[nodiscard]] const Ipu& ipu() const { return ipu_; }
@@ -75,6 +79,7 @@ class Chip : public sc_core::sc_module, public pcie::EndpointFunction {
   bool host_sync(Meeting& meeting);
   void stop_with_exception();
   void stop_with_conflict();
+  void stop_with_refusal();
   void stop_with_fault(ChipFault fault, unsigned tile, Cycle cycle);
   void stop_without_progress(const std::string& what);
   void check_cycle_limit();
@@ -84,7 +89,10 @@ class Chip : public sc_core::sc_module, public pcie::EndpointFunction {
   // Loader (chip_loader.cpp).
   void walk_list();
   bool load_record(const std::uint8_t* record, sc_core::sc_time& end);
-  bool read_host(std::uint64_t address, std::uint8_t* bytes, std::size_t count, sc_core::sc_time& end);
+  /// Moves bytes by bus mastering, cut at 4 KiB; `end` grows to the last completion or arrival.
+  bool move_host(bool write, std::uint64_t address, std::uint8_t* bytes, std::size_t count, sc_core::sc_time& end);
+  /// Bus address of the words of a packet in its host buffer; nothing if the table does not allow it.
+  std::optional<std::uint64_t> translate(const Packet& packet);
 
   // Registers (chip_registers.cpp).
   [[nodiscard]] std::uint32_t read_register(std::uint32_t offset, Cycle at);

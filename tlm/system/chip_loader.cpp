@@ -21,11 +21,11 @@ std::uint64_t field(const std::uint8_t* record, std::uint32_t offset, std::size_
 
 }  // namespace
 
-bool Chip::read_host(std::uint64_t address, std::uint8_t* bytes, std::size_t count, sc_core::sc_time& end) {
+bool Chip::move_host(bool write, std::uint64_t address, std::uint8_t* bytes, std::size_t count, sc_core::sc_time& end) {
   for (std::size_t done = 0; done < count;) {
     const std::size_t piece = std::min<std::size_t>(count - done, 4096 - (address + done) % 4096);
     sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
-    if (!endpoint_.dma(false, address + done, bytes + done, piece, delay)) return false;
+    if (!endpoint_.dma(write, address + done, bytes + done, piece, delay)) return false;
     end = std::max(end, sc_core::sc_time_stamp() + delay);
     done += piece;
   }
@@ -42,7 +42,7 @@ bool Chip::load_record(const std::uint8_t* record, sc_core::sc_time& end) {
   if ((!all && tile >= ipu_.tiles()) || offset % 4 != 0 || offset + std::uint64_t{4} * words > ipu_.sram_bytes())
     return false;
   std::vector<std::uint8_t> bytes(std::size_t{4} * words);
-  if (!read_host(host, bytes.data(), bytes.size(), end)) return false;
+  if (!move_host(false, host, bytes.data(), bytes.size(), end)) return false;
   for (unsigned t = all ? 0 : tile; t < (all ? ipu_.tiles() : tile + 1); ++t) {
     const unsigned number = shadow(reg::chip::kClass + 4 * (t / 8)) >> (4 * (t % 8)) & 0xf;
     const bool active = (shadow(reg::chip::kActive + 4 * (t / 32)) >> (t % 32) & 1) != 0;
@@ -59,7 +59,7 @@ void Chip::walk_list() {
       (std::uint64_t{shadow(reg::chip::kLoaderListHigh)} << 32) | shadow(reg::chip::kLoaderListLow);
   std::vector<std::uint8_t> records(std::size_t{loader_record::kBytes} * shadow(reg::chip::kLoaderCount));
   sc_core::sc_time end = sc_core::sc_time_stamp();
-  loader_error_ = loader_error_ || !read_host(list, records.data(), records.size(), end);
+  loader_error_ = loader_error_ || !move_host(false, list, records.data(), records.size(), end);
   for (std::size_t at = 0; at < records.size() && !loader_error_; at += loader_record::kBytes)
     loader_error_ = !load_record(records.data() + at, end);
   if (end > sc_core::sc_time_stamp()) wait(end - sc_core::sc_time_stamp());

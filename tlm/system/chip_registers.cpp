@@ -70,6 +70,8 @@ std::uint32_t Chip::read_register(std::uint32_t offset, Cycle at) {
       return latched_high_;
     case kInterruptStatus:
       return interrupt_status_;
+    case kPackets:
+      return static_cast<std::uint32_t>(ipu_.packets());
     case kRefusedAccesses:
       return refused_;
     default:

@@ -47,6 +47,9 @@ bool Chip::answer(Ipu::Outcome outcome, Cycle limit) {
     case Ipu::Outcome::exception:
       stop_with_exception();
       return false;
+    case Ipu::Outcome::refused:
+      stop_with_refusal();
+      return false;
     case Ipu::Outcome::conflict:
       stop_with_conflict();
       return false;
@@ -68,11 +71,17 @@ void Chip::check_cycle_limit() {
 }
 
 bool Chip::finish_sync() {
-  const SyncResult arrived = *ipu_.arrival();
+  SyncResult arrived = *ipu_.arrival();
   if (arrived.zone == Zone::internal) {
     wait_until(arrived.latest);
     ipu_.release(arrived.latest + config_.platform.sync.internal, arrived.vote);
     return true;
+  }
+  // Packets of the window are where they go before anybody learns of the sync: the interrupt cannot pass them.
+  arrived.latest = std::max(arrived.latest, ipu_.drain_packets());
+  if (ipu_.refused()) {
+    stop_with_refusal();
+    return false;
   }
   wait_until(arrived.latest);
   state_ = State::group_sync;
@@ -146,6 +155,13 @@ void Chip::stop_with_conflict() {
     for (unsigned t : set.tiles)
       if (ipu_.sync().arrival(t)->cycle == conflict.cycle) tile = t;
   stop_with_fault(zones_differ, tile, conflict.cycle);
+}
+
+void Chip::stop_with_refusal() {
+  const PacketLanes::Refusal& refusal = *ipu_.refused();
+  wait_until(refusal.cycle);
+  stop_with_fault(host_access, refusal.packet.tile, refusal.cycle);
+  exception_.value = static_cast<std::uint32_t>(refusal.packet.remote);
 }
 
 void Chip::stop_without_progress(const std::string& what) {

@@ -12,6 +12,12 @@ namespace tessera {
 namespace {
 constexpr unsigned kXbase1 = 0x7c3, kXsource = 0x7c6;
 constexpr std::size_t kUnheardKept = 16;
+
+LaneTiming lanes_of(const IpuConfig& config) {
+  LaneTiming lanes = config.lanes;
+  lanes.tiles = config.tiles;
+  return lanes;
+}
 }  // namespace
 
 /// Events of one tile, emitted by whatever thread runs it, handed on in tile order.
@@ -21,8 +27,14 @@ class Ipu::EventBuffer : public EventObserver {
   std::vector<MachineEvent> events;
 };
 
-Ipu::Ipu(const IpuConfig& config, const TileFactory& factory, TilePool& pool)
-    : config_(config), factory_(factory), pool_(pool), fabric_(config.fabric), sync_(config.tiles) {
+Ipu::Ipu(const IpuConfig& config, const TileFactory& factory, TilePool& pool, IpuHooks ipu_hooks)
+    : hooks(std::move(ipu_hooks)),
+      config_(config),
+      factory_(factory),
+      pool_(pool),
+      fabric_(config.fabric),
+      lanes_(lanes_of(config), hooks.host),
+      sync_(config.tiles) {
   if (config.fabric.tiles() != config.tiles)
     throw std::logic_error("ipu: fabric timing is not for this number of tiles");
   make_tiles();
@@ -43,13 +55,16 @@ void Ipu::make_tiles() {
     tile.group2 = config_.group2;
     tiles_.push_back(factory_(tile, t < config_.modes.size() ? config_.modes[t] : TileMode::tlm));
   }
-  seats_.assign(config_.tiles, {});
+  seats_.clear();
+  seats_.resize(config_.tiles);
 }
 
 void Ipu::reset() {
   make_tiles();
   sync_.release();
   fabric_.begin_phase();
+  lanes_.reset();
+  window_open_ = false;
   arrival_.reset();
   conflict_.reset();
   exception_.reset();
@@ -60,7 +75,8 @@ void Ipu::boot(Address pc, Cycle at) {
   for (unsigned t = 0; t < config_.tiles; ++t) {
     if (!active(t)) continue;
     tiles_[t]->start(pc, at);
-    seats_[t] = {TileStatus::running, at, {}, 0};
+    seats_[t].status = TileStatus::running;
+    seats_[t].progress = at;
   }
 }
 
@@ -112,16 +128,18 @@ void Ipu::run_interval_tiles(Cycle limit) {
 }
 
 void Ipu::run_pin_tiles(Cycle limit) {
-  for (unsigned step = 0;; ++step) {
+  for (unsigned round = 0;; ++round) {
     const std::vector<unsigned> list = runnable(false, capped(limit));
     if (list.empty()) return;
     Cycle from = kNever;
     for (unsigned t : list) from = std::min(from, seats_[t].progress);
-    // One pin-level tile alone hears nobody who is not known already.
-    const Cycle to = list.size() == 1 ? capped(limit) : std::min(capped(limit), from + fabric_.timing().smallest());
+    // One pin-level tile alone hears nobody who is not known already, unless packets come back to it.
+    Cycle step = list.size() == 1 ? kNever - from : fabric_.timing().smallest();
+    if (window_open_) step = std::min(step, lanes_.lookahead());
+    const Cycle to = std::min(capped(limit), from + step);
     pool_.run(list.size(), [&](std::size_t i) {
       const unsigned t = list[i];
-      if (seats_[t].progress < to) seats_[t].stop = tiles_[t]->run(to, &fabric_.port(t), nullptr);
+      if (seats_[t].progress < to) seats_[t].stop = tiles_[t]->run(to, &fabric_.port(t), &lanes_.port(t));
     });
     fabric_.commit();
     for (unsigned t : list) {
@@ -129,7 +147,8 @@ void Ipu::run_pin_tiles(Cycle limit) {
       if (seats_[t].stop.kind == TileStop::Kind::limit) seats_[t].progress = to;
       settle(t, seats_[t].stop);
     }
-    if (step % 1024 == 1023) poll(to);
+    if (window_open_) step_packets(to);
+    if (round % 1024 == 1023) poll(to);
   }
 }
 
@@ -151,6 +170,7 @@ void Ipu::publish(unsigned t, const TileStop& stop) {
   inputs.xsource = tiles_[t]->supervisor_csr(kXsource);
   inputs.tiles = config_.tiles;
   seats_[t].exchange_table = stop.value;
+  seats_[t].exchanged = true;
   fabric_.publish(t, *tiles_[t], stop.cycle, read_exchange_table(inputs));
 }
 
@@ -166,6 +186,7 @@ void Ipu::settle(unsigned t, const TileStop& stop) {
       return;
     case TileStop::Kind::packet:
       seat.status = TileStatus::packet;
+      open_window(t, stop);
       return;
     case TileStop::Kind::sync:
       seat.status = TileStatus::sync;
@@ -189,7 +210,8 @@ bool Ipu::resolve_exchange() {
   // Everything that could be heard must be known: interval-based tiles that still run may yet publish.
   const Cycle last = fabric_.last_listening(), smallest = fabric_.timing().smallest();
   for (unsigned t = 0; t < config_.tiles; ++t) {
-    if (seats_[t].status == TileStatus::packet) return false;  // its table, if any, comes after its packets
+    // Its table, if it has one, comes after its packets.
+    if (seats_[t].status == TileStatus::packet && !seats_[t].exchanged && fabric_.pending_listens_to(t)) return false;
     if (seats_[t].status == TileStatus::running && seats_[t].progress + smallest <= last) return false;
   }
   for (const PhaseOutcome& phase : fabric_.resolve()) {
@@ -209,7 +231,7 @@ Ipu::Outcome Ipu::advance(Cycle limit) {
     run_pin_tiles(limit);
     poll(limit);
     conflict_ = sync_.conflict();
-  } while (!conflict_ && resolve_exchange());
+  } while (!conflict_ && !refused() && (resolve_exchange() || run_packets(capped(limit))));
   result = outcome();
   flush_events();
   return result;
@@ -219,6 +241,7 @@ Ipu::Outcome Ipu::outcome() {
   if (exception_) {
     if (runnable(true, capped(kNever)).empty() && runnable(false, capped(kNever)).empty()) return Outcome::exception;
   }
+  if (refused()) return Outcome::refused;
   if (conflict_) return Outcome::conflict;
   arrival_ = sync_.complete();
   if (arrival_) return Outcome::arrived;
@@ -237,11 +260,13 @@ void Ipu::release(Cycle z, bool vote) {
   fabric_.begin_phase();
   sync_.release();
   release_ = z;
+  window_open_ = arrival_->zone != Zone::internal;
   for (unsigned t = 0; t < config_.tiles; ++t) {
     if (seats_[t].status != TileStatus::sync) continue;
     tiles_[t]->release(z, vote);
     seats_[t].status = TileStatus::running;
     seats_[t].progress = z;
+    seats_[t].exchanged = false;
     emit(t, MachineEvent::Kind::sync_release, z, static_cast<std::uint32_t>(arrival_->zone));
   }
   arrival_.reset();

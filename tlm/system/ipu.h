@@ -14,6 +14,8 @@
 
 #include "hw/types.h"
 #include "tlm/exchange/fabric.h"
+#include "tlm/link/lanes.h"
+#include "tlm/link/packet_window.h"
 #include "tlm/sync/sync_unit.h"
 #include "tlm/system/tile_pool.h"
 #include "tlm/tile/event.h"
@@ -31,6 +33,7 @@ struct IpuConfig {
   unsigned tiles = 1;
   std::uint32_t sram_bytes = 262144;
   FabricTiming fabric;          ///< for `tiles` tiles
+  LaneTiming lanes;             ///< `tiles` is taken from above
   std::vector<TileMode> modes;  ///< per tile; missing ones are tlm
   bool group1 = false, group2 = false;
 };
@@ -40,6 +43,7 @@ enum class TileStatus : std::uint8_t { held, running, exchange, packet, sync, id
 /// What the chip needs to hear from outside while its tiles run.
 struct IpuHooks {
   EventObserver* events = nullptr;
+  PacketHost* host = nullptr;  ///< serves packets to host buffers; may let time pass
   /// Called between rounds and steps with the cycle reached; may throw to end the run.
   std::function<void(Cycle)> poll;
 };
@@ -50,12 +54,13 @@ class Ipu {
     running,    ///< the limit is reached, nothing to answer
     arrived,    ///< all active tiles wait in one zone: release() is next
     exception,  ///< a tile is excepted: the first exception is known
+    refused,    ///< a packet was refused where it went: refused() says which
     conflict,   ///< active tiles wait in different wide zones
     stuck,      ///< no tile can go on, and some wait: a deadlock
     stopped,    ///< no tile can go on, and none waits
   };
 
-  Ipu(const IpuConfig& config, const TileFactory& factory, TilePool& pool);
+  Ipu(const IpuConfig& config, const TileFactory& factory, TilePool& pool, IpuHooks hooks = {});
   ~Ipu();
 
   /// The tiles, made anew: contexts idle, SRAM zero.
@@ -70,6 +75,9 @@ class Ipu {
   /// Answers `arrived`: all tiles go on at `z` with the AND of the votes of the zone.
   void release(Cycle z, bool vote);
 
+  /// After `arrived`: does all that packets on the way still do; the latest cycle in which one arrived at a host block.
+  Cycle drain_packets();
+
   [[nodiscard]] const std::optional<SyncResult>& arrival() const { return arrival_; }
   [[nodiscard]] const std::optional<ZoneConflict>& conflict() const { return conflict_; }
   /// First exception of the IPU by (cycle, tile, context).
@@ -79,6 +87,8 @@ class Ipu {
   };
   [[nodiscard]] const std::optional<FirstException>& exception() const { return exception_; }
 
+  [[nodiscard]] const std::optional<PacketLanes::Refusal>& refused() const { return lanes_.refused(); }
+
   [[nodiscard]] unsigned tiles() const { return config_.tiles; }
   [[nodiscard]] std::uint32_t sram_bytes() const { return config_.sram_bytes; }
   [[nodiscard]] TileModel& tile(unsigned t) { return *tiles_[t]; }
@@ -86,6 +96,7 @@ class Ipu {
   [[nodiscard]] TileStatus status(unsigned t) const { return seats_[t].status; }
   [[nodiscard]] const SyncUnit& sync() const { return sync_; }
   [[nodiscard]] const Fabric& fabric() const { return fabric_; }
+  [[nodiscard]] std::uint64_t packets() const { return lanes_.packets(); }
   /// Release cycle of the superstep that runs.
   [[nodiscard]] Cycle release_cycle() const { return release_; }
   /// Instructions retired by all tiles.
@@ -103,6 +114,8 @@ class Ipu {
     Cycle progress = 0;  // everything of the tile before this cycle is done
     TileStop stop;
     Address exchange_table = 0;
+    bool exchanged = false;  // has published since the release
+    std::unique_ptr<PacketWindow> window;
   };
 
   void make_tiles();
@@ -114,6 +127,13 @@ class Ipu {
   void publish(unsigned t, const TileStop& stop);
   void note_exception(unsigned t);
   bool resolve_exchange();
+  void open_window(unsigned t, const TileStop& stop);
+  /// Everything that packet windows and lanes do before `to`, at most a lookahead after anything not yet done.
+  void step_packets(Cycle to);
+  /// Runs windows and lanes alone; true if a tile goes on.
+  bool run_packets(Cycle limit);
+  bool finish_windows();
+  [[nodiscard]] Cycle next_packet_event() const;
   void emit(unsigned t, MachineEvent::Kind kind, Cycle cycle, std::uint32_t a0);
   void poll(Cycle cycle) const {
     if (hooks.poll) hooks.poll(cycle);
@@ -131,7 +151,9 @@ class Ipu {
   std::vector<Seat> seats_;
   std::vector<std::unique_ptr<EventBuffer>> buffers_;
   Fabric fabric_;
+  PacketLanes lanes_;
   SyncUnit sync_;
+  bool window_open_ = false;  // since the last release packets may move
   Cycle release_ = 0;
   std::optional<SyncResult> arrival_;
   std::optional<ZoneConflict> conflict_;

@@ -53,6 +53,12 @@ System::System(const sc_core::sc_module_name& name, const SystemConfig& config)
   chip.ipu.tiles = p.tiles;
   chip.ipu.sram_bytes = p.sram_bytes;
   chip.ipu.fabric = fabric_timing(p);
+  chip.ipu.lanes = {p.tiles,
+                    p.tiles_per_column,
+                    p.packet.lanes_per_column,
+                    p.packet.lane_words_per_cycle,
+                    p.packet.lane_latency,
+                    p.packet.buffer_packets};
   for (unsigned c = 0; c < p.cards; ++c) {
     cards_.push_back(std::make_unique<C2Card>(fmt::format("card{}", c).c_str(), card));
     cards_[c]->bind(root_, c);

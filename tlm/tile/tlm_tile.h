@@ -52,7 +52,7 @@ class TlmTile final : public TileModel {
   /// Always interleaves exactly (the cross-check of the fast mode), even when nobody observes.
   void force_exact(bool exact) { force_exact_ = exact; }
   /// Ends the packet window with a trap in place of the supervisor's next issue (docs/machine/packets.md).
-  void fail_packets(Cycle cycle, std::uint32_t received_words, std::uint32_t cause, std::uint32_t tval);
+  void fail_packets(Cycle cycle, std::uint32_t received_words, std::uint32_t cause, std::uint32_t tval) override;
   /// A packet arrived while no window was open: cause 30 in place of the supervisor's next issue.
   void stray_packet(Address address);
   /// Issue cycle of the last instruction executed.

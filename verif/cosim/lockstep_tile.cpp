@@ -228,6 +228,12 @@ void LockstepTile::finish_packets(Cycle cycle, std::uint32_t received_words) {
   pending_.reset();
 }
 
+void LockstepTile::fail_packets(Cycle cycle, std::uint32_t received_words, std::uint32_t cause, std::uint32_t tval) {
+  tlm_->fail_packets(cycle, received_words, cause, tval);
+  resume_ = std::max(resume_, cycle);
+  pending_.reset();
+}
+
 void LockstepTile::write_memory(Address address, const std::uint8_t* bytes, std::size_t count) {
   tlm_->write_memory(address, bytes, count);
   rtl_->write_memory(address, bytes, count);

@@ -48,6 +48,7 @@ class LockstepTile final : public TileModel {
   void finish_exchange(const ExchangeResult& result) override;
   void packet_traffic(const PacketTraffic& traffic) override;
   void finish_packets(Cycle cycle, std::uint32_t received_words) override;
+  void fail_packets(Cycle cycle, std::uint32_t received_words, std::uint32_t cause, std::uint32_t tval) override;
   void write_memory(Address address, const std::uint8_t* bytes, std::size_t count) override;
   void read_memory(Address address, std::uint8_t* bytes, std::size_t count) const override;
   std::uint8_t* sram() override { return tlm_->sram(); }

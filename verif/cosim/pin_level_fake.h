@@ -37,6 +37,7 @@ class PinLevelFake final : public TileModel, private RetireObserver {
   }
   void finish_exchange(const ExchangeResult&) override {}
   void finish_packets(Cycle, std::uint32_t) override {}
+  void fail_packets(Cycle, std::uint32_t, std::uint32_t, std::uint32_t) override {}
   void write_memory(Address address, const std::uint8_t* bytes, std::size_t count) override {
     tile_.write_memory(address, bytes, count);
   }

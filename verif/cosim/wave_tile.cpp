@@ -105,6 +105,11 @@ void WaveTile::finish_packets(Cycle cycle, std::uint32_t received_words) {
   tile_->finish_packets(cycle, received_words);
 }
 
+void WaveTile::fail_packets(Cycle cycle, std::uint32_t received_words, std::uint32_t cause, std::uint32_t tval) {
+  pending_.reset();
+  tile_->fail_packets(cycle, received_words, cause, tval);
+}
+
 /// Records come in cycle order, but that of a waiting instruction of the supervisor comes when it goes on: until then
 /// nothing after its last one is settled, unless that would hold too much.
 void WaveTile::settle(Cycle cycle) {

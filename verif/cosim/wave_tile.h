@@ -29,6 +29,7 @@ class WaveTile final : public TileModel, private RetireObserver {
   void finish_exchange(const ExchangeResult& result) override;
   void packet_traffic(const PacketTraffic& traffic) override { tile_->packet_traffic(traffic); }
   void finish_packets(Cycle cycle, std::uint32_t received_words) override;
+  void fail_packets(Cycle cycle, std::uint32_t received_words, std::uint32_t cause, std::uint32_t tval) override;
   void write_memory(Address address, const std::uint8_t* bytes, std::size_t count) override {
     tile_->write_memory(address, bytes, count);
   }

@@ -1,0 +1,135 @@
+// See packet_window.h.
+#include "tlm/link/packet_window.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tessera {
+
+namespace {
+constexpr Cycle kFirstOffer = 12, kNextOffer = 8;
+constexpr std::uint32_t kBad = 29, kOutside = 30;
+}  // namespace
+
+PacketWindow::PacketWindow(const PacketInputs& inputs) : in_(inputs), last_(inputs.issue + kFirstOffer) {
+  const PacketHeader header = PacketHeader::unpack(word64(in_.table));
+  descriptors_ = static_cast<std::uint32_t>(header.descriptors);
+  expected_ = static_cast<std::uint32_t>(header.expected);
+  if (in_.table - kSramBase + 8 + std::uint64_t{16} * descriptors_ > in_.sram_bytes) {
+    bad_table_ = true;
+    fail(kBad, in_.table, in_.issue + kFirstOffer);
+    return;
+  }
+  sending_ = true;
+  open_descriptor(in_.issue + kFirstOffer);
+}
+
+std::uint64_t PacketWindow::word64(Address address) const {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, in_.sram + (address - kSramBase), 8);
+  return bits;
+}
+
+void PacketWindow::fail(std::uint32_t cause, std::uint32_t tval, Cycle cycle) {
+  // Cause 30 before 29 in the same cycle.
+  if (fault_ && (fault_->cycle < cycle || (fault_->cycle == cycle && fault_->cause >= cause))) return;
+  fault_ = Fault{cause, tval, cycle};
+}
+
+void PacketWindow::open_descriptor(Cycle now) {
+  if (index_ == descriptors_) {
+    sending_ = false;
+    return;
+  }
+  const Address at = in_.table + 8 + 16 * index_;
+  descriptor_ = PacketDescriptor::unpack(word64(at));
+  const auto base = [&](std::uint64_t which) { return which == 0 ? 0 : in_.xbase[which - 1]; };
+  local_ = static_cast<Address>(descriptor_.local * 4 +
+                                (descriptor_.local_base == 0 ? kSramBase : base(descriptor_.local_base)));
+  remote_ = word64(at + 8) + base(descriptor_.remote_base);
+  left_ = static_cast<std::uint32_t>(descriptor_.words);
+  offer_ = now;
+  const PacketRemote remote = PacketRemote::unpack(remote_);
+  const bool inside =
+      local_ % 4 == 0 && local_ >= kSramBase && local_ - kSramBase + std::uint64_t{4} * left_ <= in_.sram_bytes;
+  const bool read = descriptor_.kind == kPacketRead;
+  if ((descriptor_.kind != kPacketWrite && !read) || left_ == 0 || remote.kind > kRemoteHost ||
+      (read && remote.kind != kRemoteHost) || remote.offset % 4 != 0 || !inside) {
+    fail(kBad, at, now);
+    sending_ = false;
+  }
+}
+
+unsigned PacketWindow::piece_words() const {
+  const auto to_boundary = static_cast<unsigned>((1024 - remote_ % 1024) / 4);
+  return std::min({left_, std::uint32_t{kPacketMaxWords}, to_boundary});
+}
+
+std::optional<Cycle> PacketWindow::next_offer() const {
+  if (!sending_) return std::nullopt;
+  return offer_;
+}
+
+Packet PacketWindow::next_packet() const {
+  Packet p;
+  p.kind = descriptor_.kind == kPacketRead ? Packet::Kind::read_request : Packet::Kind::write;
+  p.words = piece_words();
+  p.tile = in_.tile;
+  p.ipu = in_.ipu;
+  p.remote = remote_;
+  p.local = local_ - kSramBase;
+  if (p.carries_payload()) {
+    p.payload.resize(p.words);
+    std::memcpy(p.payload.data(), in_.sram + p.local, std::size_t{4} * p.words);
+  }
+  return p;
+}
+
+void PacketWindow::taken(Cycle first) {
+  const Packet p = next_packet();
+  const unsigned count = p.lane_words();
+  for (unsigned k = 0; k < count; ++k) traffic_.sent.push_back({first + k, p.lane_word(k), k == 0, k + 1 == count});
+  const Cycle last = first + count - 1;
+  last_ = std::max(last_, last);
+  if (p.kind == Packet::Kind::read_request) awaited_ += p.words;
+  left_ -= p.words;
+  local_ += 4 * p.words;
+  remote_ += std::uint64_t{4} * p.words;
+  offer_ = last + kNextOffer;
+  if (left_ != 0) return;
+  ++index_;
+  open_descriptor(offer_);
+}
+
+bool PacketWindow::deliver(Cycle first, const Packet& p) {
+  const bool write = p.kind == Packet::Kind::write;
+  const std::uint32_t offset = write ? static_cast<std::uint32_t>(p.remote) : p.local;
+  const unsigned count = p.lane_words();
+  for (unsigned k = 0; k < count; ++k)
+    traffic_.delivered.push_back({first + k, p.lane_word(k), k == 0, k + 1 == count});
+  std::uint32_t good = 0;
+  for (; good < p.words; ++good) {
+    const std::uint64_t at = std::uint64_t{offset} + 4 * good;
+    const bool inside = at % 4 == 0 && at + 4 <= in_.sram_bytes;
+    if (inside && !(write && received_ + 1 > expected_)) {
+      if (write) ++received_;
+      std::memcpy(in_.sram + at, &p.payload[good], 4);
+      continue;
+    }
+    fail(kOutside, static_cast<std::uint32_t>(kSramBase + at), first + 4 + good);
+    break;
+  }
+  last_written_ = {kSramBase + offset, std::size_t{4} * good};
+  if (good != p.words) return false;
+  last_ = std::max(last_, first + count - 1);
+  if (!write) answered_ += p.words;
+  return true;
+}
+
+bool PacketWindow::complete() const {
+  return fault_.has_value() || (!sending_ && answered_ == awaited_ && received_ == expected_);
+}
+
+Cycle PacketWindow::completion() const { return fault_ ? std::max(in_.issue + kFirstOffer, fault_->cycle) : last_; }
+
+}  // namespace tessera
