@@ -243,6 +243,7 @@ ExchangeResult Fabric::receive_all(unsigned id) {
   ExchangeResult result;
   result.last_word = last_cycle(self.phase, receive_fault, self.issue);
   result.fault = first_fault(self.phase.send_fault, receive_fault);
+  if (receive_fault && receive_fault->cause == kUnderrun) result.underrun = receive_fault->cycle;
   return result;
 }
 

@@ -72,7 +72,9 @@ struct ExchangeResult {
     Cycle cycle = 0;
     Address descriptor = 0;
   };
-  std::optional<Fault> fault;
+  std::optional<Fault> fault;  ///< the one that traps
+  std::optional<Cycle>
+      underrun{};  ///< a word was missing in this cycle, whichever fault traps: nothing was taken from there on
 };
 
 /// The fabric as a pin-level tile sees it. Cycles are non-decreasing from one call to the next.

@@ -200,8 +200,7 @@ void LockstepTile::release(Cycle z, bool vote) {
 
 void LockstepTile::finish_exchange(const ExchangeResult& result) {
   pins_->phase.finish(*tlm_, result);
-  pins_->set_underrun(result.fault && result.fault->cause == 27 ? std::optional<Cycle>(result.fault->cycle)
-                                                                : std::nullopt);
+  pins_->set_underrun(result.underrun);
   pins_->begin_phase();
   if (observer_ != nullptr) report_words();
   tlm_->finish_exchange(result);
@@ -346,14 +345,23 @@ void LockstepTile::check_leftovers(Cycle position, const TileStop& stop) {
   using Kind = TileStop::Kind;
   const bool settled = stop.kind == Kind::sync || stop.kind == Kind::idle || stop.kind == Kind::exception;
   for (unsigned context = 0; context < lanes_.size(); ++context) {
-    const Lane& lane = lanes_[context];
+    Lane& lane = lanes_[context];
     if (lane.tlm.empty() && lane.rtl.empty()) continue;
     const RetireRecord& r = lane.tlm.empty() ? lane.rtl.front() : lane.tlm.front();
     const bool waiting = context == 0 && waits(r.word) && !r.trap;
     // RTL may have issued other contexts beyond the store that ended the run.
     if (stop.kind == Kind::tohost && lane.tlm.empty() && r.cycle > stop.cycle) continue;
-    const bool overdue = std::max(r.cycle, resume_) + kLate < position;
-    if (waiting ? (lane.tlm.empty() || !overdue) : !(settled || overdue)) continue;
+    if (waiting) {
+      // Both tell it when the supervisor goes on, which lies in the future as yet; RTL alone may tell it before that.
+      if (lane.tlm.empty()) continue;
+      if (lane.waiting_from != r.cycle) {
+        lane.waiting_from = r.cycle;
+        lane.waiting_since = std::max(position, resume_);
+      }
+      if (position <= lane.waiting_since + kLate) continue;
+    } else if (!settled && std::max(r.cycle, resume_) + kLate >= position) {
+      continue;
+    }
     fail(lane.tlm.empty() ? "RTL retires an instruction that TLM does not" : "RTL does not retire an instruction",
          r.cycle, context, lane.tlm.empty() ? nullptr : &r, lane.tlm.empty() ? &r : nullptr);
   }

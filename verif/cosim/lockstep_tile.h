@@ -75,8 +75,9 @@ class LockstepTile final : public TileModel {
   static constexpr std::size_t kHistory = 16;
 
   struct Lane {
-    std::deque<RetireRecord> tlm, rtl;  // not yet matched; at most one of the two holds anything
-    std::deque<RetireRecord> before;    // last matched, oldest first
+    std::deque<RetireRecord> tlm, rtl;               // not yet matched; at most one of the two holds anything
+    Cycle waiting_from = kNever, waiting_since = 0;  // cycle of a waiting record of TLM alone; RTL's position then
+    std::deque<RetireRecord> before;                 // last matched, oldest first
     ShadowRegisters registers;
   };
 

@@ -45,8 +45,8 @@ void PhaseWords::begin(TileModel& tile, const TileConfig& config, const TileStop
 }
 
 void PhaseWords::finish(TileModel& tile, const ExchangeResult& result) {
-  if (result.fault && result.fault->cause == 27) {
-    const Cycle cut = result.fault->cycle;
+  if (result.underrun) {
+    const Cycle cut = *result.underrun;
     received.erase(
         std::remove_if(received.begin(), received.end(), [cut](const Received& r) { return r.word.cycle >= cut; }),
         received.end());

@@ -80,6 +80,7 @@ class PinLevelFake final : public TileModel, private RetireObserver {
       const std::optional<Word> word = port.receive(want.word.cycle, want.source);
       if (!word) {
         result.fault = ExchangeResult::Fault{27, want.word.cycle, 0};
+        result.underrun = want.word.cycle;
         break;
       }
       result.last_word = std::max(result.last_word, want.word.cycle);

@@ -70,6 +70,7 @@ ExchangeResult play_phase(TileModel& tile, const TileConfig& config, const Progr
   ExchangeResult result;
   result.last_word = last_cycle(phase, receive_fault, stop.cycle);
   result.fault = first_fault(phase.send_fault, receive_fault);
+  if (receive_fault && receive_fault->cause == 27) result.underrun = receive_fault->cycle;
   return result;
 }
 
