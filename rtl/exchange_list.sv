@@ -83,7 +83,7 @@ module exchange_list #(
   assign piece_end = (words_left_q == 13'd1);
   assign last      = piece_end && (count1_left_q <= 12'd1) && (count2_left_q <= 12'd1);
   assign can_take  = begun_q && !ended_q && (!active_q || last);
-  assign word_good = (addr_q[1:0] == 2'd0) && (addr_q >= tile_pkg::SramBase) && (addr_q < sram_end_i) && !source_bad_q;
+  assign word_good = (addr_q[1:0] == 2'd0) && (addr_q >= tessera_pkg::SRAM_BASE) && (addr_q < sram_end_i) && !source_bad_q;
 
   always_comb begin
     start    = 64'd0;
@@ -93,7 +93,7 @@ module exchange_list #(
     bad      = 1'b0;
     late     = 1'b0;
     take     = 1'b0;
-    base     = tile_pkg::SramBase;
+    base     = tessera_pkg::SRAM_BASE;
     if (can_take && complete) begin
       start = release_i + {46'd0, first_word[21:4]};
       if (active_q) end_now = cycle_i + Ahead;
@@ -109,7 +109,7 @@ module exchange_list #(
         2'd1: base = xbase1_i;
         2'd2: base = xbase2_i;
         2'd3: base = xbase3_i;
-        default: base = tile_pkg::SramBase;
+        default: base = tessera_pkg::SRAM_BASE;
       endcase
     end
   end
@@ -280,17 +280,17 @@ module exchange_list #(
       end
       // The first fault ends the list: a missing word (found a cycle later) before what is current now.
       if (underrun_i) begin
-        fault_cause_o <= tile_pkg::CauseUnderrun;
+        fault_cause_o <= tessera_pkg::TRAP_EXCHANGE_UNDERRUN;
         fault_cycle_o <= cycle_i - 64'd1;
         fault_addr_o  <= desc_before_q;
         last_o        <= cycle_i - 64'd1;
       end else if (active_q && !word_good) begin
-        fault_cause_o <= tile_pkg::CauseBad;
+        fault_cause_o <= tessera_pkg::TRAP_EXCHANGE_BAD;
         fault_cycle_o <= cycle_i + Port;
         fault_addr_o  <= desc_q;
         last_o        <= cycle_i + Port;
       end else if (late || bad) begin
-        fault_cause_o <= late ? tile_pkg::CauseOverrun : tile_pkg::CauseBad;
+        fault_cause_o <= late ? tessera_pkg::TRAP_EXCHANGE_OVERRUN : tessera_pkg::TRAP_EXCHANGE_BAD;
         fault_cycle_o <= start;
         fault_addr_o  <= head_addr_q;
         if (start > (active_q ? cycle_i + Port : last_o)) last_o <= start;

@@ -275,7 +275,7 @@ module tile_core (
   );
 
   function automatic logic in_sram(input logic [31:0] addr, input logic [31:0] sram_end);
-    in_sram = (addr >= tile_pkg::SramBase) && (addr < sram_end);
+    in_sram = (addr >= tessera_pkg::SRAM_BASE) && (addr < sram_end);
   endfunction
 
   assign fetch_req_o  = f_valid && !f_inject && in_sram(f_pc, sram_end_q);
@@ -340,7 +340,7 @@ module tile_core (
       if (f_inject) begin
         inject_stray_q <= stray_taken;
         inject_cause_q <= (exch_resume && exch_fault) ? exch_cause : (pkt_resume && pkt_fault) ? pkt_cause :
-                          tile_pkg::CausePacket;
+                          tessera_pkg::TRAP_PACKET_FAULT;
         inject_tval_q  <= (exch_resume && exch_fault) ? exch_fault_addr : (pkt_resume && pkt_fault) ? pkt_fault_addr :
                           stray_addr;
       end
@@ -535,10 +535,10 @@ module tile_core (
       if ((e_dec.exch || e_dec.pkt) && (e_rs1 != 32'd0)) begin
         if ((e_dec.exch && !exch_open_q) || (e_dec.pkt && !pkt_window)) begin
           trap  = 1'b1;
-          cause = tile_pkg::CauseSyncMisuse;
+          cause = tessera_pkg::TRAP_SYNC_MISUSE;
         end else if ((e_rs1[2:0] != 3'd0) || !in_sram(e_rs1, sram_end_q)) begin
           trap  = 1'b1;
-          cause = tile_pkg::CauseBad;
+          cause = tessera_pkg::TRAP_EXCHANGE_BAD;
           tval  = e_rs1;
         end
       end
@@ -549,38 +549,38 @@ module tile_core (
         tval  = inject_tval_q;
       end else if (x_pc_q[1:0] != 2'd0) begin
         trap  = 1'b1;
-        cause = tile_pkg::CauseMisaligned;
+        cause = tessera_pkg::TRAP_INSTRUCTION_MISALIGNED;
         tval  = x_pc_q;
       end else if (x_fetch_bad) begin
         trap  = 1'b1;
-        cause = tile_pkg::CauseFetch;
+        cause = tessera_pkg::TRAP_INSTRUCTION_ACCESS;
         tval  = x_pc_q;
       end else if ((!x_dec_q.legal && !x_solo_fp_q) || (x_dec_q.legal && x_dec_q.fmem && !fs_on) ||
                    (x_solo_fp_q && (!fs_on || x_rm_bad_q)) || csr_illegal) begin
         trap  = 1'b1;
-        cause = tile_pkg::CauseIllegal;
+        cause = tessera_pkg::TRAP_ILLEGAL_INSTRUCTION;
         tval  = x_word_q;
       end else if (x_solo_fp_q) begin
         trap = 1'b0;
       end else if (jumps && (target[1:0] != 2'd0)) begin
         trap  = 1'b1;
-        cause = tile_pkg::CauseMisaligned;
+        cause = tessera_pkg::TRAP_INSTRUCTION_MISALIGNED;
         tval  = target;
       end else if (x_dec_q.ecall) begin
         trap  = 1'b1;
-        cause = tile_pkg::CauseEcall;
+        cause = tessera_pkg::TRAP_ENVIRONMENT_CALL;
       end else if (x_dec_q.ebreak) begin
         trap  = 1'b1;
-        cause = tile_pkg::CauseBreak;
+        cause = tessera_pkg::TRAP_BREAKPOINT;
         tval  = x_pc_q;
       end else if ((x_dec_q.load || x_dec_q.store) && (mem_misaligned || !in_sram(sum, sram_end_q))) begin
         trap  = 1'b1;
-        cause = mem_misaligned ? (x_dec_q.load ? tile_pkg::CauseLoadAlign : tile_pkg::CauseStoreAlign)
-                               : (x_dec_q.load ? tile_pkg::CauseLoadRange : tile_pkg::CauseStoreRange);
+        cause = mem_misaligned ? (x_dec_q.load ? tessera_pkg::TRAP_LOAD_MISALIGNED : tessera_pkg::TRAP_STORE_MISALIGNED)
+                               : (x_dec_q.load ? tessera_pkg::TRAP_LOAD_ACCESS : tessera_pkg::TRAP_STORE_ACCESS);
         tval  = sum;
       end else if (x_dec_q.sync && group_missing) begin
         trap  = 1'b1;
-        cause = tile_pkg::CauseSyncMisuse;
+        cause = tessera_pkg::TRAP_SYNC_MISUSE;
       end
     end
   end
@@ -651,7 +651,7 @@ module tile_core (
         exch_open_q <= 1'b0;
       end
       if (exch_resume && exch_fault) xfaultcyc_q <= exch_fault_cycle[31:0];
-      else if (e_valid && trap && (cause == tile_pkg::CauseBad) && e_dec.exch && !x_inject_q) xfaultcyc_q <= e_cycle[31:0];
+      else if (e_valid && trap && (cause == tessera_pkg::TRAP_EXCHANGE_BAD) && e_dec.exch && !x_inject_q) xfaultcyc_q <= e_cycle[31:0];
     end
   end
 
@@ -733,7 +733,7 @@ module tile_core (
     .written_o     (csr_written),
     .after_o       (csr_after),
     .trap_i        (e_valid && e_any_trap),
-    .trap_cause_i  (aux_trap ? tile_pkg::CauseIllegal : cause),
+    .trap_cause_i  (aux_trap ? tessera_pkg::TRAP_ILLEGAL_INSTRUCTION : cause),
     .trap_epc_i    (epc),
     .trap_tval_i   (aux_trap ? x_aux_word_q : tval),
     .mret_i        (x_ok && !x_solo_fp_q && x_dec_q.mret),
@@ -775,7 +775,7 @@ module tile_core (
   fpu u_fpu (
     .clk_i, .rst_ni,
     .valid_i  (e_aux && !x_fpd_q.lane),
-    .op_i     (fpu_pkg::fp_op_e'(x_fpd_q.op)),
+    .op_i     (x_fpd_q.op),
     .rm_i     (x_rm_q),
     .a_i      (x_fa_q),
     .b_i      (x_fb_q),
@@ -969,7 +969,7 @@ module tile_core (
     e_aux_rec.pc       = x_pair_q ? (x_pc_q + 32'd4) : x_pc_q;
     e_aux_rec.word     = x_pair_q ? x_aux_word_q : x_word_q;
     e_aux_rec.next_pc  = e_next_pc;
-    e_aux_rec.cause    = tile_pkg::CauseIllegal;
+    e_aux_rec.cause    = tessera_pkg::TRAP_ILLEGAL_INSTRUCTION;
     e_aux_rec.tval     = x_aux_word_q;
     e_aux_rec.frd      = x_pair_q ? x_aux_word_q[11:7] : x_word_q[11:7];
   end

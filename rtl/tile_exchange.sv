@@ -204,7 +204,7 @@ module tile_exchange (
     fault_addr_o  = s_fault_addr;
     fault_cycle_o = s_fault_cycle;
     if (header_bad_q) begin
-      fault_cause_o = tile_pkg::CauseBad;
+      fault_cause_o = tessera_pkg::TRAP_EXCHANGE_BAD;
       fault_addr_o  = table_q;
       fault_cycle_o = issue_q + 64'd12;
     end else if (r_fault && (!s_fault || (r_fault_cycle <= s_fault_cycle))) begin

@@ -98,7 +98,7 @@ module tile_packet (
 
   logic [31:0] local_base, remote_base;
   logic [32:0] table_end, local_end;
-  logic        table_bad, descriptor_bad, taken, last_word, complete, over, outside, payload, open_now;
+  logic        table_bad, descriptor_bad, taken, last_word, complete, over, outside, in_payload, tail, payload, open_now;
   logic [8:0]  to_boundary;
   logic [31:0] header_word;
 
@@ -110,7 +110,7 @@ module tile_packet (
       2'd1: local_base = xbase1_i;
       2'd2: local_base = xbase2_i;
       2'd3: local_base = xbase3_i;
-      default: local_base = tile_pkg::SramBase;
+      default: local_base = tessera_pkg::SRAM_BASE;
     endcase
     case (word0_q[5:4])
       2'd1: remote_base = xbase1_i;
@@ -123,7 +123,7 @@ module tile_packet (
   assign local_end      = {1'b0, local_q} + {13'd0, words_q, 2'b00};
   assign descriptor_bad = (word0_q[1:0] == 2'd0) || (word0_q[1:0] == 2'd3) || (words_q == 18'd0) ||
                           (remote_q[63:60] > 4'd2) || (read_q && (remote_q[63:60] != 4'd2)) || (remote_q[1:0] != 2'd0) ||
-                          (local_q[1:0] != 2'd0) || (local_q < tile_pkg::SramBase) || (local_end > {1'b0, sram_end_i});
+                          (local_q[1:0] != 2'd0) || (local_q < tessera_pkg::SRAM_BASE) || (local_end > {1'b0, sram_end_i});
   assign to_boundary    = 9'd256 - {1'b0, remote_q[9:2]};
 
   // ---- sending ----
@@ -137,7 +137,7 @@ module tile_packet (
       2'd0: header_word = {1'b0, ipu_i, tile_i, chunk_q, word0_q[1:0]};
       2'd1: header_word = remote_q[31:0];
       2'd2: header_word = remote_q[63:32];
-      default: header_word = local_q - tile_pkg::SramBase;
+      default: header_word = local_q - tessera_pkg::SRAM_BASE;
     endcase
   end
   assign tx_word_o = !tx_valid_o ? 32'd0 : (index_q < 9'd4) ? header_word : queue_q[head_q];
@@ -223,7 +223,7 @@ module tile_packet (
           expected_q <= word0_q[35:16];
           if (table_bad) begin
             fault_q       <= 1'b1;
-            cause_q       <= tile_pkg::CauseBad;
+            cause_q       <= tessera_pkg::TRAP_EXCHANGE_BAD;
             fault_addr_q  <= table_q;
             fault_cycle_q <= issue_q + 64'd12;
             complete_q    <= issue_q + 64'd12;
@@ -264,7 +264,7 @@ module tile_packet (
           if (bad_q) begin
             if (cycle_i == offer_q) begin
               fault_q       <= 1'b1;
-              cause_q       <= tile_pkg::CauseBad;
+              cause_q       <= tessera_pkg::TRAP_EXCHANGE_BAD;
               fault_addr_q  <= descriptor_q;
               fault_cycle_q <= cycle_i;
               complete_q    <= cycle_i;
@@ -302,9 +302,9 @@ module tile_packet (
       endcase
       // A fault of what arrives is found later than it happened, so it may still go before one of the table.
       if ((over || outside) && issued_q && (state_q != Idle) &&
-          (!fault_q || ((cause_q == tile_pkg::CauseBad) && (arrived_at <= fault_cycle_q)))) begin
+          (!fault_q || ((cause_q == tessera_pkg::TRAP_EXCHANGE_BAD) && (arrived_at <= fault_cycle_q)))) begin
         fault_q       <= 1'b1;
-        cause_q       <= tile_pkg::CausePacket;
+        cause_q       <= tessera_pkg::TRAP_PACKET_FAULT;
         fault_addr_q  <= over ? last_addr_q : rx_addr_q;
         fault_cycle_q <= arrived_at;
         complete_q    <= arrived_at;
@@ -322,9 +322,12 @@ module tile_packet (
   logic [63:0] arrived_at, floor;
   assign floor      = issue_q + 64'd12;
   assign arrived_at = (over ? last_q : cycle_i - 64'd1) > floor ? (over ? last_q : cycle_i - 64'd1) : floor;
-  assign payload    = rx_valid_q && (rx_index_q == 3'd4) && !rx_drop_q;
+  assign in_payload = rx_valid_q && (rx_index_q == 3'd4) && !rx_drop_q;
+  // A packet may go on when the window has just become complete: the rest of it is outside.
+  assign tail       = in_payload && (rx_kind_q == 2'd1) && !open_now;
+  assign payload    = in_payload && !tail;
   assign open_now   = window_q && !complete && !(issued_q && fault_q);
-  assign outside    = payload && ((rx_addr_q < tile_pkg::SramBase) || (rx_addr_q >= sram_end_i) || (rx_addr_q[1:0] != 2'd0));
+  assign outside    = payload && ((rx_addr_q < tessera_pkg::SRAM_BASE) || (rx_addr_q >= sram_end_i) || (rx_addr_q[1:0] != 2'd0));
   assign write_o      = payload && !outside;
   assign write_addr_o = rx_addr_q;
   assign write_data_o = rx_word_q;
@@ -363,17 +366,17 @@ module tile_packet (
           end
           3'd1: begin
             if (rx_kind_q == 2'd1) begin  // a write: the offset is the address
-              rx_addr_q <= tile_pkg::SramBase + rx_word_q;
+              rx_addr_q <= tessera_pkg::SRAM_BASE + rx_word_q;
               rx_drop_q <= !open_now;
               if (!open_now && !stray_q) begin
                 stray_q      <= 1'b1;
-                stray_addr_q <= tile_pkg::SramBase + rx_word_q;
+                stray_addr_q <= tessera_pkg::SRAM_BASE + rx_word_q;
               end
             end
           end
           3'd3: begin
             if (rx_kind_q == 2'd3) begin  // a response
-              rx_addr_q <= tile_pkg::SramBase + rx_word_q;
+              rx_addr_q <= tessera_pkg::SRAM_BASE + rx_word_q;
               rx_drop_q <= (awaited_q == 32'd0);
             end else if (rx_kind_q != 2'd1) begin
               rx_drop_q <= 1'b1;
@@ -384,6 +387,10 @@ module tile_packet (
         if (rx_index_q != 3'd4) rx_index_q <= rx_index_q + 3'd1;
         else rx_addr_q <= rx_addr_q + 32'd4;
         if (rx_last_q) rx_index_q <= 3'd0;
+      end
+      if (tail && !stray_q) begin
+        stray_q      <= 1'b1;
+        stray_addr_q <= rx_addr_q;
       end
       if (payload) begin
         last_addr_q <= rx_addr_q;

@@ -1,8 +1,6 @@
 // Types that the modules of the tile share: decoded instructions, retire records, supervisor states. No logic.
 package tile_pkg;
 
-  localparam logic [31:0] SramBase = tessera_pkg::SRAM_BASE;
-
   // ALU operation: {funct7[5], funct3} of the R format.
   typedef enum logic [3:0] {
     AluAdd  = 4'b0000,
@@ -120,19 +118,5 @@ package tile_pkg;
     logic [4:0]  frd;
   } aux_rec_t;
 
-  localparam logic [4:0] CauseMisaligned = tessera_pkg::TRAP_INSTRUCTION_MISALIGNED;
-  localparam logic [4:0] CauseFetch = tessera_pkg::TRAP_INSTRUCTION_ACCESS;
-  localparam logic [4:0] CauseIllegal = tessera_pkg::TRAP_ILLEGAL_INSTRUCTION;
-  localparam logic [4:0] CauseBreak = tessera_pkg::TRAP_BREAKPOINT;
-  localparam logic [4:0] CauseLoadAlign = tessera_pkg::TRAP_LOAD_MISALIGNED;
-  localparam logic [4:0] CauseLoadRange = tessera_pkg::TRAP_LOAD_ACCESS;
-  localparam logic [4:0] CauseStoreAlign = tessera_pkg::TRAP_STORE_MISALIGNED;
-  localparam logic [4:0] CauseStoreRange = tessera_pkg::TRAP_STORE_ACCESS;
-  localparam logic [4:0] CauseEcall = tessera_pkg::TRAP_ENVIRONMENT_CALL;
-  localparam logic [4:0] CauseSyncMisuse = tessera_pkg::TRAP_SYNC_MISUSE;
-  localparam logic [4:0] CauseUnderrun = tessera_pkg::TRAP_EXCHANGE_UNDERRUN;
-  localparam logic [4:0] CauseOverrun = tessera_pkg::TRAP_EXCHANGE_OVERRUN;
-  localparam logic [4:0] CauseBad = tessera_pkg::TRAP_EXCHANGE_BAD;
-  localparam logic [4:0] CausePacket = tessera_pkg::TRAP_PACKET_FAULT;
 
 endpackage

@@ -95,14 +95,14 @@ class RtlTileModel final : public RtlTile {
   std::vector<std::uint8_t> sram_;
   std::vector<Start> starts_;
 
-  Time now_ = -2;          ///< the cycle the clocked state stands in
-  unsigned slot_ = 4;      ///< of now_
+  Time now_ = -2;      ///< the cycle the clocked state stands in
+  unsigned slot_ = 4;  ///< of now_
   std::uint64_t clocked_ = 0;
   std::uint64_t fetch_data_ = 0, load_a_data_ = 0, load_b_data_ = 0;  ///< read in now_
   bool settled_ = false;  ///< outputs of now_ have been seen and its ports served
   Time release_ = kNoTime;
   bool release_vote_ = false;
-  std::optional<TileStop> sync_;                                         ///< arrived and not released
+  std::optional<TileStop> sync_;                                        ///< arrived and not released
   std::optional<std::pair<Time, std::pair<Word, bool>>> early_packet_;  ///< found while skipping
 
   RetireObserver* observer_ = nullptr;
