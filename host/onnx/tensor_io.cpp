@@ -79,9 +79,7 @@ Tensor read_npy(const std::string& file) {
 }
 
 std::string npy_bytes(const Tensor& tensor) {
-  std::string dims;
-  for (const std::int64_t extent : tensor.shape) dims += fmt::format("{},", extent);
-  if (tensor.shape.size() > 1) dims.pop_back();
+  const std::string dims = fmt::format("{}{}", fmt::join(tensor.shape, ", "), tensor.shape.size() == 1 ? "," : "");
   const char* descr = nullptr;
   for (const NpyType& candidate : kNpyTypes)
     if (candidate.type == tensor.type) descr = candidate.descr;

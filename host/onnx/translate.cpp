@@ -291,10 +291,10 @@ class Translator {
 
   /// f32 where the operator is a function of real numbers; numbers, not bool, where it computes.
   void check_operand_type(const Node& node, int position) {
-    static const std::set<Op> kReal = {Op::Exp,  Op::Gemm,    Op::Log,     Op::LogSoftmax, Op::MatMul,
+    static const std::set<Op> kReal = {Op::Exp,     Op::Gemm,    Op::Log,  Op::LogSoftmax, Op::MatMul,
                                        Op::Sigmoid, Op::Softmax, Op::Sqrt, Op::Tanh};
-    static const std::set<Op> kNumber = {Op::Abs, Op::Add, Op::Div, Op::Max,
-                                         Op::Min, Op::Mul, Op::Neg, Op::Relu,   Op::Sub};
+    static const std::set<Op> kNumber = {Op::Abs, Op::Add, Op::Div,  Op::Max, Op::Min,
+                                         Op::Mul, Op::Neg, Op::Relu, Op::Sub};
     const Type type = node.inputs.empty() ? Type::f32 : in(node, 0).type;
     const bool real = type == Type::f32 || type == Type::f64;
     if ((kReal.count(node.op) != 0 && !real) || (kNumber.count(node.op) != 0 && type == Type::boolean))
