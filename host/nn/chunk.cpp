@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 
 #include "host/nn/matmul_plan.h"
 #include "hw/error.h"
@@ -15,6 +17,7 @@ namespace {
 
 constexpr std::uint64_t kHostStepCycles = 1500;  // a host sync served with prefetch, both windows
 constexpr std::uint64_t kPcieBytesPerCycle = 20;
+constexpr std::uint64_t kSlack = 4;  // a chunk may take 1/4 longer than the fastest: smaller ones answer sooner
 
 /// Tile cycles of one round, roughly: products by their plan, the rest by elements.
 std::uint64_t round_cycles(const Model& model, const Options& options) {
@@ -81,14 +84,17 @@ std::optional<Chunking> choose_chunk(const Model& model, const Options& options)
       candidates.push_back(std::min<std::int64_t>(rows * options.tiles, best.batch));
     for (std::int64_t rows = 1; rows < std::min<std::int64_t>(best.batch, options.tiles); rows *= 2)
       candidates.push_back(rows);
+    std::map<std::int64_t, std::uint64_t> cycles;  // by chunk
     for (const std::int64_t rows : candidates) {
       const Model round = with_batch(model, rows);
       const auto rounds = static_cast<std::uint64_t>((best.batch + rows - 1) / rows);
-      const bool fits = round_bytes(round, options) <= most_bytes || rows == 1;
-      const std::uint64_t cycles = round_cycles(round, options) * rounds;
-      if (fits && (best.chunk == 0 || cycles < best.cycles))
-        std::tie(best.chunk, best.cycles) = std::make_pair(rows, cycles);
+      if (round_bytes(round, options) <= most_bytes || rows == 1) cycles[rows] = round_cycles(round, options) * rounds;
     }
+    std::uint64_t least = ~std::uint64_t{0};
+    for (const auto& entry : cycles) least = std::min(least, entry.second);
+    for (const auto& [rows, estimate] : cycles)
+      if (best.chunk == 0 && estimate <= least + least / kSlack)
+        std::tie(best.chunk, best.cycles) = std::make_pair(rows, estimate);
     if (best.chunk == 0) best.chunk = 1;
   }
   const std::int64_t rounds = (best.batch + best.chunk - 1) / best.chunk;

@@ -14,12 +14,6 @@ using graph::Tensor;
 
 namespace {
 
-const tessera_host_codelet& find_codelet(const std::string& name) {
-  for (std::size_t i = 0; const tessera_host_codelet* codelet = tessera_host_codelet_at(i); ++i)
-    if (name == codelet->head->name) return *codelet;
-  throw std::logic_error("no codelet " + name);
-}
-
 [[noreturn]] void wrong(const graph::VertexFamily& vertex, const std::string& field, const std::string& what) {
   throw std::logic_error(fmt::format("vertex {} ({}), field {}: {}", vertex.name, vertex.codelet, field, what));
 }
@@ -27,6 +21,8 @@ const tessera_host_codelet& find_codelet(const std::string& name) {
 }  // namespace
 
 GraphInterpreter::GraphInterpreter(const graph::Graph& graph) : graph_(graph) {
+  for (std::size_t i = 0; const tessera_host_codelet* codelet = tessera_host_codelet_at(i); ++i)
+    codelets_[codelet->head->name] = codelet;
   for (const graph::Variable& variable : graph.variables()) {
     // What nobody has written must not look like a result.
     memory_.push_back(variable.data ? *variable.data
@@ -100,7 +96,9 @@ std::uint8_t* GraphInterpreter::place(const Tensor& tensor, const graph::VertexF
 }
 
 void GraphInterpreter::run_vertex(const graph::VertexFamily& vertex) {
-  const tessera_host_codelet& codelet = find_codelet(vertex.codelet);
+  const auto found = codelets_.find(vertex.codelet);
+  if (found == codelets_.end()) wrong(vertex, "all", "there is no such codelet");
+  const tessera_host_codelet& codelet = *found->second;
   alignas(16) std::uint8_t state[256] = {};
   if (vertex.fields.size() != codelet.head->field_count) wrong(vertex, "all", "are not connected");
   for (const graph::Field& field : vertex.fields) {

@@ -10,6 +10,8 @@
 
 #include "host/graph/graph.h"
 
+struct tessera_host_codelet;
+
 namespace tessera::nn {
 
 class GraphInterpreter {
@@ -36,6 +38,7 @@ class GraphInterpreter {
 
   const graph::Graph& graph_;
   std::vector<std::vector<std::uint8_t>> memory_;  ///< by variable
+  std::map<std::string, const tessera_host_codelet*> codelets_;
   std::map<std::string, Source> sources_;
   std::map<std::string, Sink> sinks_;
   std::map<std::uint32_t, std::uint64_t> stream_steps_;

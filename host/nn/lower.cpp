@@ -23,6 +23,7 @@ using model::ValueId;
 namespace {
 
 constexpr double kDataShare = 0.6;  // of a tile's memory: the rest is code, tables, lists, stacks
+constexpr double kMostShare = 0.9;  // what one product may at most take
 
 class Lowering {
  public:
@@ -134,7 +135,8 @@ class Lowering {
     const auto own = static_cast<double>(weight_bytes(node));
     const double share = all_weight_bytes_ == 0 ? 0 : budget * own / static_cast<double>(all_weight_bytes_);
     const double weights = std::max(share, 1.25 * own / options_.tiles + 256);
-    return {static_cast<std::uint64_t>(budget + weights), static_cast<std::uint64_t>(weights)};
+    const double most = std::min(budget + weights, options_.sram_bytes * kMostShare);
+    return {static_cast<std::uint64_t>(most), static_cast<std::uint64_t>(weights), options_.sram_bytes};
   }
 
   std::vector<Tensor> products(const Node& node, const std::vector<MatmulOperands>& list) {

