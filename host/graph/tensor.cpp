@@ -227,10 +227,11 @@ Tensor Tensor::slice(std::uint64_t begin, std::uint64_t end, std::size_t axis) c
   Shape shape = shape_;
   shape[axis] = end - begin;
   std::vector<Box> boxes;
-  for (Box box : *boxes_) {
-    const std::uint64_t from = std::max(begin, box.origin[axis]);
-    const std::uint64_t to = std::min(end, box.origin[axis] + box.extent[axis]);
-    if (from >= to) continue;
+  for (const Box& whole : *boxes_) {
+    const std::uint64_t from = std::max(begin, whole.origin[axis]);
+    const std::uint64_t to = std::min(end, whole.origin[axis] + whole.extent[axis]);
+    if (from >= to) continue;  // before the copy: views may have many boxes and slices few
+    Box box = whole;
     box.offset += static_cast<std::int64_t>(from - box.origin[axis]) * box.stride[axis];
     box.origin[axis] = from - begin;
     box.extent[axis] = to - from;
