@@ -38,6 +38,11 @@ TEST(FullSize, Random) {
 TEST(FullSize, HotReceiver) { expect_within("hot receiver", traffic::hot_receiver(1216, 16, 3), 1.05); }
 TEST(FullSize, AllToAll) { expect_within("all to all", traffic::all_to_all(1216, 1), 1.05); }
 TEST(FullSize, AllGather) { expect_within("all gather", traffic::all_gather(1216, 1), 1.05); }
+TEST(FullSize, Halo) { expect_within("halo", traffic::halo(1216, 38, 30), 1.05); }
+TEST(FullSize, Multicast) {
+  expect_within("multicast 4", traffic::multicast(1216, 8, 4, 100, 4), 1.05);
+  expect_within("multicast 16", traffic::multicast(1216, 8, 16, 20, 5), 1.05);
+}
 TEST(FullSize, Transposes) {
   expect_within("transpose", traffic::transpose(1216, 1216, 1216), 1.10);
   expect_within("transpose 2:3", traffic::transpose(1216, 2432, 1824), 1.10);

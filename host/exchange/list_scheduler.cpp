@@ -42,9 +42,9 @@ class BitMatrix {
 
 class TimeDriven {
  public:
-  TimeDriven(const Transfers& transfers, const Delays& delays, unsigned earliest)
+  TimeDriven(const Transfers& transfers, unsigned tiles, const std::vector<std::int64_t>& first)
       : all_(transfers),
-        tiles_(delays.tiles()),
+        tiles_(tiles),
         load_(port_loads(transfers, tiles_)),
         pending_(2 * tiles_, tiles_),
         free_(2, tiles_),
@@ -53,7 +53,7 @@ class TimeDriven {
         start_(transfers.list.size(), -1),
         many_(tiles_),
         stamp_(2 * tiles_, -1) {
-    for (const std::int64_t first : first_times(delays, earliest)) ports_.push_back({first - 4, first});
+    for (const std::int64_t time : first) ports_.push_back({time - 4, time});
     sort_transfers();
     for (unsigned p = 0; p < 2 * tiles_; ++p)
       if (load_[p] > 0) events_[ports_[p].end].push_back(p);
@@ -329,23 +329,25 @@ class Timeline {
 
 }  // namespace
 
-std::vector<std::int64_t> first_times(const Delays& delays, unsigned earliest) {
+std::vector<std::int64_t> first_times(const Delays& delays, unsigned earliest, bool aligned) {
   std::vector<std::int64_t> first;
   for (const unsigned s : delays.send) first.push_back(std::int64_t{earliest} + s);
   for (const unsigned r : delays.receive)
     first.push_back(std::max<std::int64_t>(0, std::int64_t{earliest} - delays.base - r));
+  if (aligned) first.assign(first.size(), *std::max_element(first.begin(), first.end()));
   return first;
 }
 
-std::vector<std::int64_t> schedule_by_time(const Transfers& transfers, const Delays& delays, unsigned earliest) {
-  return TimeDriven(transfers, delays, earliest).run();
+std::vector<std::int64_t> schedule_by_time(const Transfers& transfers, unsigned tiles,
+                                           const std::vector<std::int64_t>& first) {
+  return TimeDriven(transfers, tiles, first).run();
 }
 
-std::vector<std::int64_t> schedule_by_gap(const Transfers& transfers, const Delays& delays, unsigned earliest) {
-  const unsigned tiles = delays.tiles();
+std::vector<std::int64_t> schedule_by_gap(const Transfers& transfers, unsigned tiles,
+                                          const std::vector<std::int64_t>& first) {
   const std::vector<std::uint64_t> load = port_loads(transfers, tiles);
   std::vector<Timeline> lines;
-  for (const std::int64_t first : first_times(delays, earliest)) lines.emplace_back(first);
+  for (const std::int64_t time : first) lines.emplace_back(time);
 
   std::vector<std::uint64_t> key(transfers.list.size());
   for (std::size_t i = 0; i < key.size(); ++i)

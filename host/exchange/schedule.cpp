@@ -88,24 +88,27 @@ struct Attempt {
 /// Tries whole transfers first, then ever smaller pieces; keeps the shortest.
 class Search {
  public:
-  Search(const Delays& delays, const Options& options) : delays_(delays), options_(options) {}
+  Search(const Delays& delays, const Options& options)
+      : delays_(delays),
+        options_(options),
+        natural_(first_times(delays, options.earliest, false)),
+        aligned_(first_times(delays, options.earliest, true)) {}
 
   void explore(const Transfers& whole) {
     const std::uint64_t bound = lower_bound(whole, whole.list, delays_, options_.earliest);
-    std::uint32_t longest = 0;
-    std::uint64_t ports = 0;
-    bool many = false;
-    for (const Transfer& t : whole.list) {
-      if (!t.sweep) longest = std::max(longest, t.words());
-      ports += t.senders + t.receivers;
-      many |= t.senders + t.receivers > 2;
-    }
-    for (std::uint32_t grain = kMaxGrain; grain >= kMinGrain && !good(bound); grain /= 4) {
-      if (grain < kMaxGrain && grain >= longest) continue;
-      const auto pieces = std::make_shared<const Transfers>(cut(whole, grain));
-      consider(pieces, schedule_by_time(*pieces, delays_, options_.earliest));
-      if (many && !good(bound) && ports * (kMaxGrain / grain) < kGapSearchPorts)
-        consider(pieces, schedule_by_gap(*pieces, delays_, options_.earliest));
+    std::uint32_t widest = 0;
+    for (const Transfer& t : whole.list)
+      if (t.senders == 1) widest = std::max(widest, t.receivers);
+    for (const std::uint32_t grain : {kMaxGrain, kMaxGrain / 64}) {  // long pieces make small tables
+      try_pieces(whole, bound, grain);
+      // Multicasts to many receivers wait for each other: smaller groups, as long as no sender becomes the bottleneck.
+      for (std::uint32_t group = 8; group >= 1 && !good(bound); group /= 2) {
+        if (group >= widest) continue;
+        const Transfers grouped = regroup(whole, group);
+        if (lower_bound(grouped, grouped.list, delays_, options_.earliest) >= static_cast<std::uint64_t>(best_->cycles))
+          break;
+        try_pieces(grouped, bound, grain);
+      }
     }
   }
 
@@ -118,7 +121,27 @@ class Search {
 
  private:
   static constexpr std::uint32_t kMaxGrain = 4096, kMinGrain = 16;
-  static constexpr std::uint64_t kGapSearchPorts = 2000000;  // its time grows faster than linearly
+  static constexpr std::uint64_t kGapSearchPorts = 1000000;  // its time grows faster than linearly
+
+  /// Tries pieces of at most `coarsest` words, then of a quarter or a sixteenth of that.
+  void try_pieces(const Transfers& whole, std::uint64_t bound, std::uint32_t coarsest) {
+    std::uint32_t longest = 0;
+    std::uint64_t ports = 0;
+    bool many = false;
+    for (const Transfer& t : whole.list) {
+      if (!t.sweep) longest = std::max(longest, t.words());
+      ports += t.senders + t.receivers;
+      many |= t.senders + t.receivers > 2;
+    }
+    for (std::uint32_t grain = coarsest; grain >= std::max(coarsest / 16, kMinGrain) && !good(bound); grain /= 4) {
+      if (grain < kMaxGrain && grain >= longest) continue;
+      const auto pieces = std::make_shared<const Transfers>(cut(whole, grain));
+      consider(pieces, schedule_by_time(*pieces, delays_.tiles(), natural_));
+      if (!good(bound)) consider(pieces, schedule_by_time(*pieces, delays_.tiles(), aligned_));
+      if (many && !good(bound) && ports * (kMaxGrain / grain) < kGapSearchPorts)
+        consider(pieces, schedule_by_gap(*pieces, delays_.tiles(), natural_));
+    }
+  }
 
   void consider(const std::shared_ptr<const Transfers>& transfers, std::vector<std::int64_t> start) {
     const std::int64_t cycles = length(*transfers, start, delays_);
@@ -127,6 +150,7 @@ class Search {
 
   const Delays& delays_;
   const Options& options_;
+  std::vector<std::int64_t> natural_, aligned_;
   std::optional<Attempt> best_;
 };
 

@@ -20,7 +20,7 @@ struct Options {
   /// Phases end before this cycle; longer ones are cut into several.
   unsigned max_cycles = 262144;
   /// The search for a shorter schedule stops within this much of the lower bound.
-  unsigned good_permille = 1020;
+  unsigned good_permille = 1030;
 };
 
 /// One phase: what runs under one x.exchange.

@@ -77,6 +77,36 @@ inline Messages all_to_all(unsigned tiles, std::uint32_t words) {
   return m;
 }
 
+/// Tiles as a grid, `columns` wide, around: everybody sends `words` to its four neighbours.
+inline Messages halo(unsigned tiles, unsigned columns, std::uint32_t words) {
+  Messages m;
+  const unsigned steps[] = {1, tiles - 1, columns, tiles - columns};
+  for (unsigned t = 0; t < tiles; ++t)
+    for (unsigned k = 0; k < 4; ++k) m.add(place(t, 0), place((t + steps[k]) % tiles, kIn + k * (words + 1)), words);
+  return m;
+}
+
+/// Every tile multicasts `count` times to `fan` random tiles.
+inline Messages multicast(unsigned tiles, unsigned count, unsigned fan, std::uint32_t words, unsigned seed) {
+  std::mt19937 rng(seed);
+  std::vector<std::uint32_t> next(tiles, kIn);
+  Messages m;
+  for (unsigned s = 0; s < tiles; ++s)
+    for (unsigned k = 0; k < count; ++k) {
+      std::vector<Place> to;
+      std::vector<bool> used(tiles);
+      for (unsigned n = 0; n < fan; ++n) {
+        const unsigned d = rng() % tiles;
+        if (used[d] || next[d] + words > 65536) continue;
+        used[d] = true;
+        to.push_back(place(d, next[d]));
+        next[d] += words + 1;
+      }
+      m.add(place(s, k * words), to, words);
+    }
+  return m;
+}
+
 /// Every tile's words to all tiles.
 inline Messages all_gather(unsigned tiles, std::uint32_t words) {
   Messages m;

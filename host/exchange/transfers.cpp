@@ -276,6 +276,23 @@ Transfers gather(const Messages& messages, bool sweeps) {
   return t;
 }
 
+Transfers regroup(const Transfers& transfers, std::uint32_t group) {
+  Transfers out;
+  for (const Transfer& t : transfers.list) {
+    const std::uint32_t step = t.senders == 1 ? group : t.receivers;
+    for (std::uint32_t k = 0; k < t.receivers; k += step) {
+      Transfer part = t;
+      part.first_port = static_cast<std::uint32_t>(out.ports.size());
+      part.receivers = std::min(step, t.receivers - k);
+      const Port *senders = transfers.senders(t), *receivers = transfers.receivers(t) + k;
+      out.ports.insert(out.ports.end(), senders, senders + t.senders);
+      out.ports.insert(out.ports.end(), receivers, receivers + part.receivers);
+      out.list.push_back(part);
+    }
+  }
+  return out;
+}
+
 Transfers cut(const Transfers& transfers, std::uint32_t grain) {
   Transfers out;
   out.list.reserve(transfers.list.size());

@@ -49,6 +49,10 @@ struct Transfers {
 /// The same transfers cut so that none has more than `grain` words (at most 4096), except sweeps.
 [[nodiscard]] Transfers cut(const Transfers& transfers, std::uint32_t grain);
 
+/// The same transfers with at most `group` receivers each: the sender repeats itself, receivers wait less for each
+/// other.
+[[nodiscard]] Transfers regroup(const Transfers& transfers, std::uint32_t group);
+
 /// A port's walk as its descriptor says it: runs that touch are joined; count1 = count2 = 1 is linear.
 struct Walk {
   std::uint32_t n, count1, count2;
