@@ -1,6 +1,7 @@
 // Hand-made graphs run end to end and compared with plain arithmetic on the host.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "verif/compiler/graph_machine.h"
@@ -59,6 +60,418 @@ TEST(CompilerSystem, TwoVectorsAreAddedOverSixteenTiles) {
   ASSERT_EQ(got.size(), 1000U);
   for (std::size_t i = 0; i < 1000; ++i) ASSERT_EQ(got[i], x[i] + (0.5F + static_cast<float>(i))) << i;
   expect_predicted_phases(m);
+}
+
+/// y = a op b on one tile.
+void add_scalar(Graph& g, graph::ComputeSetId cs, const std::string& codelet, const Tensor& a, const Tensor& b,
+                const Tensor& y, unsigned tile) {
+  const auto v = g.add_vertex(cs, codelet, tile);
+  g.connect(v, "a", a);
+  g.connect(v, "b", b);
+  g.connect(v, "y", y);
+}
+
+/// A variable of one element on a tile.
+Tensor scalar(Graph& g, Type type, const std::string& name, unsigned tile) {
+  const Tensor t = g.add_variable(type, {1}, name);
+  g.map(t, tile);
+  return t;
+}
+
+Tensor constant(Graph& g, std::int32_t value, const std::string& name, unsigned tile) {
+  const Tensor t = g.add_constant(Type::i32, {1}, std::vector<std::int32_t>{value}, name);
+  g.map(t, tile);
+  return t;
+}
+
+TEST(CompilerSystem, RepeatWhileLoopsAsLongAsOneTileSays) {
+  Graph g(16);
+  const Tensor count = scalar(g, Type::i32, "count", 3);
+  const Tensor go = scalar(g, Type::boolean, "go", 3);
+  const Tensor one = constant(g, 1, "one", 3);
+  const Tensor limit = scalar(g, Type::i32, "limit", 5);
+  const Tensor data = g.add_variable(Type::i32, {64}, "data");
+  const Tensor step = g.add_constant(Type::i32, {64}, counting<std::int32_t>(64), "step");
+  g.map_linear(data);
+  g.map_linear(step);
+  const auto test = g.add_compute_set("test");
+  add_scalar(g, test, "Less_i32", count, limit, go, 3);
+  const auto body = g.add_compute_set("body");
+  add_scalar(g, body, "Add_i32", count, one, count, 3);
+  add_elementwise(g, body, "Add_i32", data, step, data);
+  for (const auto& [name, tensor] : {std::pair{"count", count}, {"limit", limit}, {"data", data}}) {
+    g.expose(name, tensor);
+  }
+  g.add_entry("main", Program::repeat_while(Program::execute(test), go, Program::execute(body), "loop"));
+  GraphMachine m(g);
+  for (const std::int32_t rounds : {0, 1, 7}) {
+    m.write<std::int32_t>("limit", {rounds});
+    m.write<std::int32_t>("count", {0});
+    m.write("data", std::vector<std::int32_t>(64, 100));
+    m.engine().run("main");
+    EXPECT_EQ(m.read<std::int32_t>("count"), std::vector<std::int32_t>{rounds});
+    const auto got = m.read<std::int32_t>("data");
+    ASSERT_EQ(got.size(), 64U);
+    for (int i = 0; i < 64; ++i) ASSERT_EQ(got[i], 100 + rounds * (i + 1)) << i;
+  }
+}
+
+TEST(CompilerSystem, IfGoesBothWays) {
+  Graph g(16);
+  const Tensor p = scalar(g, Type::boolean, "p", 7);
+  const Tensor x = g.add_variable(Type::i32, {40}, "x");
+  const Tensor k = g.add_constant(Type::i32, {40}, counting<std::int32_t>(40, 1000), "k");
+  g.map_linear(x, 3);
+  g.map_linear(k, 1, 9, 4);
+  const auto plus = g.add_compute_set("plus");
+  add_elementwise(g, plus, "Add_i32", x, k, x);
+  const auto minus = g.add_compute_set("minus");
+  add_elementwise(g, minus, "Sub_i32", x, k, x);
+  g.expose("p", p);
+  g.expose("x", x);
+  g.add_entry("main", Program::if_(p, Program::execute(plus), Program::execute(minus), "choice"));
+  GraphMachine m(g);
+  for (const bool way : {true, false, true}) {
+    m.write<std::uint8_t>("p", {static_cast<std::uint8_t>(way)});
+    m.write("x", counting<std::int32_t>(40));
+    m.engine().run("main");
+    const auto got = m.read<std::int32_t>("x");
+    ASSERT_EQ(got.size(), 40U);
+    for (int i = 0; i < 40; ++i) ASSERT_EQ(got[i], i + 1 + (way ? 1 : -1) * (1000 + i)) << i;
+  }
+}
+
+TEST(CompilerSystem, NestedRepeatsAndCallsCount) {
+  Graph g(16);
+  const Tensor x = scalar(g, Type::i32, "x", 2);
+  const Tensor one = constant(g, 1, "one", 9);  // another tile: an exchange in every round
+  const auto cs = g.add_compute_set("count");
+  add_scalar(g, cs, "Add_i32", x, one, x, 2);
+  const auto inner = g.add_function(Program::repeat(3, Program::execute(cs)), "inner");
+  const auto outer =
+      g.add_function(Program::repeat(2, Program::sequence({Program::call(inner), Program::execute(cs)})), "outer");
+  Program deep = Program::execute(cs);
+  for (int i = 0; i < 11; ++i) deep = Program::repeat(i == 5 ? 2 : 1, deep);
+  g.expose("x", x);
+  g.add_entry("main", Program::sequence({Program::call(inner), Program::repeat(4, Program::call(outer)),
+                                         Program::repeat(0, Program::execute(cs)), deep}));
+  g.add_entry("once", Program::execute(cs));
+  GraphMachine m(g);
+  m.write<std::int32_t>("x", {0});
+  m.engine().run("main");
+  EXPECT_EQ(m.read<std::int32_t>("x")[0], 3 + 4 * 2 * 4 + 2);
+  m.engine().run("once");
+  EXPECT_EQ(m.read<std::int32_t>("x")[0], 3 + 4 * 2 * 4 + 2 + 1);
+}
+
+TEST(CompilerSystem, ComputeSetsOneAfterTheOtherSeeEachOther) {
+  // Six workers write, then each value is read by another worker, without an exchange between.
+  Graph g(1);
+  const std::size_t n = 48;
+  const Tensor x = g.add_variable(Type::i32, {n}, "x");
+  const Tensor y = g.add_variable(Type::i32, {n}, "y");
+  const Tensor one = g.add_constant(Type::i32, {n}, std::vector<std::int32_t>(n, 1), "one");
+  for (const Tensor& t : {x, y, one}) g.map(t, 0);
+  const auto a = g.add_compute_set("a");
+  const auto b = g.add_compute_set("b");
+  for (std::size_t i = 0; i < n; i += 2) {  // pairs keep the 4-byte elements 8-byte aligned, though none needs it
+    add_scalar(g, a, "Add_i32", x.slice(i, i + 2), one.slice(i, i + 2), y.slice(i, i + 2), 0);
+    const std::size_t k = (i + 14) % n;
+    add_scalar(g, b, "Add_i32", y.slice(k, k + 2), one.slice(i, i + 2), x.slice(i, i + 2), 0);
+  }
+  g.expose("x", x);
+  g.add_entry("main", Program::repeat(3, Program::sequence({Program::execute(a), Program::execute(b)})));
+  GraphMachine m(g);
+  std::vector<std::int32_t> expect = counting<std::int32_t>(n);
+  m.write("x", expect);
+  m.engine().run("main");
+  for (int round = 0; round < 3; ++round) {
+    std::vector<std::int32_t> next(n);
+    for (std::size_t i = 0; i < n; ++i) next[i] = expect[(i + 14) % n] + 2;
+    expect = next;
+  }
+  EXPECT_EQ(m.read<std::int32_t>("x"), expect);
+}
+
+TEST(CompilerSystem, FamiliesRunAsArraysAndMovingRecords) {
+  Graph g(16);
+  const std::uint64_t n = 16 * 100;
+  const Tensor a = g.add_variable(Type::f32, {n, 2}, "a");
+  const Tensor y = g.add_variable(Type::f32, {n, 2}, "y");
+  g.map_linear(a, 200);
+  g.map_linear(y, 200);
+  const auto cs = g.add_compute_set("family");
+  std::vector<graph::TileMembers> tiles;
+  for (unsigned t = 0; t < 16; ++t) tiles.push_back({t, 100});
+  const auto f = g.add_family(cs, "Add_f32", tiles, "sums");
+  g.connect(f, "a", a);
+  g.connect(f, "b", a.reverse(1));  // not contiguous: staged
+  g.connect(f, "y", y);
+  g.expose("a", a);
+  g.expose("y", y);
+  g.add_entry("main", Program::execute(cs));
+  GraphMachine m(g);
+  const auto values = counting<float>(2 * n);
+  m.write("a", values);
+  m.engine().run("main");
+  const auto got = m.read<float>("y");
+  ASSERT_EQ(got.size(), 2 * n);
+  for (std::size_t i = 0; i < got.size(); ++i) ASSERT_EQ(got[i], values[i] + values[i ^ 1]) << i;
+  bool moving = false;
+  for (const auto& v : m.executable().programs[0].vertices) moving = moving || (v.count > 1 && v.stride == 0);
+  EXPECT_TRUE(moving);
+  expect_predicted_phases(m);
+}
+
+TEST(CompilerSystem, MultiVertexFillsWithAllWorkers) {
+  Graph g(2);
+  const Tensor y = g.add_variable(Type::u32, {101}, "y");
+  g.map(y, 1);
+  const auto cs = g.add_compute_set("fill");
+  const auto v = g.add_vertex(cs, "FillAll_u32", 1);
+  g.connect(v, "y", y);
+  g.set_value(v, "value", 0xABCDU);
+  g.expose("y", y);
+  g.add_entry("main", Program::execute(cs));
+  GraphMachine m(g);
+  m.engine().run("main");
+  EXPECT_EQ(m.read<std::uint32_t>("y"), std::vector<std::uint32_t>(101, 0xABCD));
+}
+
+/// Small deterministic generator: the same graphs on every host.
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : state_(seed * 2654435761U + 12345) {}
+  std::uint64_t below(std::uint64_t n) {
+    state_ = state_ * 6364136223846793005U + 1442695040888963407U;
+    return (state_ >> 33) % n;
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+void map_randomly(Graph& g, const Tensor& t, Random& random) {
+  const Tensor flat = t.flatten();
+  for (std::uint64_t at = 0; at < flat.elements();) {
+    const std::uint64_t n = std::min<std::uint64_t>(1 + random.below(9), flat.elements() - at);
+    g.map(flat.slice(at, at + n), static_cast<unsigned>(random.below(g.tiles())));
+    at += n;
+  }
+}
+
+Tensor random_view(Tensor t, Random& random) {
+  for (std::uint64_t k = random.below(4); k > 0; --k) {
+    const std::size_t axis = random.below(t.rank());
+    switch (random.below(5)) {
+      case 0:
+        t = t.transpose();
+        break;
+      case 1:
+        t = t.reverse(axis);
+        break;
+      case 2:
+        if (t.dim(axis) > 2) t = t.slice(1, t.dim(axis), axis);
+        break;
+      case 3:
+        t = t.every(2, axis);
+        break;
+      default:
+        t = Tensor::concat({t, t.slice(0, 1, axis)}, axis);
+    }
+  }
+  return t;
+}
+
+/// Copies of random views between randomly mapped variables, of every element size.
+void random_copies(std::uint64_t seed) {
+  Random random(seed);
+  Graph g(16);
+  struct Case {
+    Tensor source, view, result;
+    std::vector<std::uint8_t> data;
+  };
+  std::vector<Case> cases;
+  std::vector<Program> steps;
+  const Type types[] = {Type::u8, Type::f16, Type::i32, Type::boolean, Type::u16};
+  for (int k = 0; k < 30; ++k) {
+    const Type type = types[random.below(5)];
+    const graph::Shape shape = {1 + random.below(5), 1 + random.below(6), 1 + random.below(4)};
+    Case c;
+    c.source = g.add_variable(type, shape, "source" + std::to_string(k));
+    map_randomly(g, c.source, random);
+    c.view = random_view(c.source, random);
+    const Tensor target = g.add_variable(type, c.view.shape(), "target" + std::to_string(k));
+    map_randomly(g, target, random);
+    c.result = target;
+    for (std::uint64_t i = 0; i < c.source.elements() * graph::size_of(type); ++i) {
+      c.data.push_back(static_cast<std::uint8_t>(random.below(256)));
+    }
+    g.expose("source" + std::to_string(k), c.source);
+    g.expose("target" + std::to_string(k), target);
+    steps.push_back(Program::copy(c.view, target));
+    cases.push_back(c);
+  }
+  g.add_entry("main", Program::sequence(steps));
+  GraphMachine m(g);
+  for (std::size_t k = 0; k < cases.size(); ++k) m.engine().write_tensor("source" + std::to_string(k), cases[k].data);
+  m.engine().run("main");
+  std::size_t compared = 0;
+  for (std::size_t k = 0; k < cases.size(); ++k) {
+    const Case& c = cases[k];
+    const unsigned bytes = graph::size_of(c.view.type());
+    const auto got = m.engine().read_tensor("target" + std::to_string(k));
+    ASSERT_EQ(got.size(), c.view.elements() * bytes);
+    for (std::uint64_t i = 0; i < c.view.elements(); ++i) {
+      const std::uint64_t element = c.view.at(i).second;
+      for (unsigned b = 0; b < bytes; ++b, ++compared) {
+        ASSERT_EQ(got[i * bytes + b], c.data[element * bytes + b]) << "copy " << k << " element " << i;
+      }
+    }
+    EXPECT_EQ(m.engine().read_tensor("source" + std::to_string(k)), c.data);
+  }
+  EXPECT_GT(compared, 500U);
+  expect_predicted_phases(m);
+}
+
+TEST(CompilerSystem, RandomCopies1) { random_copies(1); }
+TEST(CompilerSystem, RandomCopies2) { random_copies(2); }
+TEST(CompilerSystem, RandomCopies3) { random_copies(3); }
+
+TEST(CompilerSystem, OddPiecesOfHalvesAndBytes) {
+  Graph g(16);
+  const Tensor h = g.add_variable(Type::f16, {37}, "h");
+  const Tensor b = g.add_variable(Type::u8, {41}, "b");
+  g.map_linear(h, 1, 5);
+  g.map_linear(b, 1, 7, 2);
+  const Tensor h2 = g.add_variable(Type::f16, {5, 7}, "h2");
+  const Tensor b2 = g.add_variable(Type::u8, {40}, "b2");
+  g.map_linear(h2, 1, 3, 6);
+  g.map_linear(b2, 1, 9);
+  g.expose("h", h);
+  g.expose("b", b);
+  g.expose("h2", h2);
+  g.expose("b2", b2);
+  g.add_entry("main", Program::sequence({Program::copy(h.slice(1, 36).reshape({7, 5}).transpose(), h2),
+                                         Program::copy(b.slice(1, 41).reverse(0), b2)}));
+  GraphMachine m(g);
+  m.write("h", counting<std::uint16_t>(37, 1000));
+  m.write("b", counting<std::uint8_t>(41, 3));
+  m.engine().run("main");
+  const auto halves = m.read<std::uint16_t>("h2");
+  ASSERT_EQ(halves.size(), 35U);
+  for (int i = 0; i < 5; ++i) {
+    for (int j = 0; j < 7; ++j) ASSERT_EQ(halves[i * 7 + j], 1000 + 1 + j * 5 + i);
+  }
+  const auto octets = m.read<std::uint8_t>("b2");
+  ASSERT_EQ(octets.size(), 40U);
+  for (int i = 0; i < 40; ++i) ASSERT_EQ(octets[i], 3 + 40 - i);
+  EXPECT_GT(m.compiled().report.json["relayout_bytes"].get<int>(), 0);
+}
+
+void dynamic_slices(Type type, bool aligned) {
+  Graph g(16);
+  const std::uint64_t rows = 6;
+  const std::uint64_t columns = 33;
+  const Tensor table = g.add_variable(type, {rows, columns}, "table");
+  if (aligned) {
+    for (std::uint64_t c = 0; c < columns; c += 11) {
+      g.map(table.slice(c, c + 11, 1), static_cast<unsigned>(c / 11 + 4));
+    }
+  } else {
+    g.map_linear(table, 1, 7);
+  }
+  const Tensor index = scalar(g, Type::i32, "index", 9);
+  const Tensor part = g.add_variable(type, {2, columns}, "part");
+  g.map_linear(part, 1, 6);
+  const Tensor row = g.add_variable(type, {1, columns}, "row");
+  g.map_linear(row, 1, 10, 3);
+  for (const auto& [name, tensor] : {std::pair{"table", table}, {"index", index}, {"part", part}, {"row", row}}) {
+    g.expose(name, tensor);
+  }
+  g.add_entry("slice", Program::dynamic_slice(table, index, part, "slice"));
+  g.add_entry("update", Program::dynamic_update(row, index, table, "update"));
+  GraphMachine m(g);
+  const unsigned bytes = graph::size_of(type);
+  std::vector<std::uint8_t> data(rows * columns * bytes);
+  for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<std::uint8_t>(i * 7 + i / 256);
+  m.engine().write_tensor("table", data);
+  for (const std::int32_t at : {0, 3, 4, 9, -5}) {  // the last two are clamped
+    m.write<std::int32_t>("index", {at});
+    m.engine().run("slice");
+    const std::size_t from = static_cast<std::size_t>(std::clamp(at, 0, 4)) * columns * bytes;
+    const std::vector<std::uint8_t> expect(data.begin() + static_cast<std::ptrdiff_t>(from),
+                                           data.begin() + static_cast<std::ptrdiff_t>(from + 2 * columns * bytes));
+    ASSERT_EQ(m.engine().read_tensor("part"), expect) << at;
+  }
+  for (const std::int32_t at : {2, 5, 77, -1}) {
+    m.write<std::int32_t>("index", {at});
+    std::vector<std::uint8_t> line(columns * bytes);
+    for (std::size_t i = 0; i < line.size(); ++i) line[i] = static_cast<std::uint8_t>(i + 50 * at);
+    m.engine().write_tensor("row", line);
+    m.engine().run("update");
+    std::copy(line.begin(), line.end(),
+              data.begin() + static_cast<std::ptrdiff_t>(std::clamp(at, 0, 5) * static_cast<int>(columns * bytes)));
+    ASSERT_EQ(m.engine().read_tensor("table"), data) << at;
+  }
+}
+
+TEST(CompilerSystem, DynamicSliceWithinTiles) { dynamic_slices(Type::f32, true); }
+TEST(CompilerSystem, DynamicSliceAcrossTiles) { dynamic_slices(Type::f32, false); }
+TEST(CompilerSystem, DynamicSliceOfBytes) { dynamic_slices(Type::u8, true); }
+TEST(CompilerSystem, DynamicSliceOfHalvesAcrossTiles) { dynamic_slices(Type::f16, false); }
+
+TEST(CompilerSystem, StreamsFeedALoop) {
+  Graph g(16);
+  const std::uint64_t n = 50;
+  const auto in = g.add_input_stream("in", Type::f32, n);
+  const auto flags = g.add_input_stream("flags", Type::u8, 21);
+  const auto out = g.add_output_stream("out", Type::f32, n);
+  const auto back = g.add_output_stream("back", Type::u8, 21);
+  const Tensor x = g.add_variable(Type::f32, {5, 10}, "x");
+  const Tensor y = g.add_variable(Type::f32, {5, 10}, "y");
+  const Tensor k = g.add_constant(Type::f32, {5, 10}, counting<float>(n), "k");
+  const Tensor f = g.add_variable(Type::u8, {21}, "f");
+  g.map_linear(x, 1, 4);
+  g.map_linear(y, 1, 9);
+  g.map_linear(k, 1, 9);
+  g.map_linear(f, 1, 5);
+  const auto cs = g.add_compute_set("add");
+  add_elementwise(g, cs, "Add_f32", x, k, y);
+  g.add_entry("main",
+              Program::repeat(4, Program::sequence({Program::stream_in(in, x.transpose()), Program::stream_in(flags, f),
+                                                    Program::execute(cs), Program::stream_out(y, out),
+                                                    Program::stream_out(f.reverse(0), back)})));
+  GraphMachine m(g);
+  std::vector<std::vector<float>> results;
+  std::vector<std::vector<std::uint8_t>> echoed;
+  m.engine().connect("in", engine::Source([&](std::uint64_t step, std::uint8_t* bytes) {
+                       const auto values = counting<float>(n, static_cast<float>(100 * step));
+                       std::memcpy(bytes, values.data(), 4 * n);
+                     }));
+  m.engine().connect("flags", engine::Source([&](std::uint64_t step, std::uint8_t* bytes) {
+                       for (int i = 0; i < 21; ++i) bytes[i] = static_cast<std::uint8_t>(10 * step + i);
+                     }));
+  m.engine().connect("out", engine::Sink([&](std::uint64_t, const std::uint8_t* bytes) {
+                       std::vector<float> values(n);
+                       std::memcpy(values.data(), bytes, 4 * n);
+                       results.push_back(values);
+                     }));
+  m.engine().connect(
+      "back", engine::Sink([&](std::uint64_t, const std::uint8_t* bytes) { echoed.emplace_back(bytes, bytes + 21); }));
+  m.engine().run("main");
+  ASSERT_EQ(results.size(), 4U);
+  ASSERT_EQ(echoed.size(), 4U);
+  for (std::size_t step = 0; step < 4; ++step) {
+    for (std::size_t i = 0; i < 5; ++i) {
+      for (std::size_t j = 0; j < 10; ++j) {
+        // The stream's row-major order is that of x transposed.
+        const float sent = static_cast<float>(100 * step + j * 5 + i);
+        ASSERT_EQ(results[step][i * 10 + j], sent + static_cast<float>(1 + i * 10 + j));
+      }
+    }
+    for (std::size_t i = 0; i < 21; ++i) ASSERT_EQ(echoed[step][i], 10 * step + 20 - i);
+  }
 }
 
 }  // namespace
