@@ -36,6 +36,8 @@ class Generator {
       as_.jump_to(boot);
     }
     result_.dispatch_entry = as_.pc();
+    choose_ = as_.label();
+    as_.bind(choose_);
     std::vector<Assembler::Label> entries;
     for (std::size_t e = 0; e < ir_.entries.size(); ++e) entries.push_back(as_.label());
     for (std::size_t e = ir_.entries.size(); e-- > 1;) {
@@ -65,7 +67,10 @@ class Generator {
     const Address begin = as_.pc();
     as_.li(t0, executable::kFinishedCode << 8);
     as_.x_sync(zero, t0, Zone::host);
-    as_.jal(zero, label);  // the host's acknowledge starts the entry again
+    // The host's acknowledge starts the entry again that it has put into the selector.
+    as_.lui(t0, kSramBase >> 12);
+    as_.lw(s0, static_cast<std::int32_t>(executable::kEntrySelector - kSramBase), t0);
+    as_.jal(zero, choose_);
     add_step(executable::Step::Kind::finish, begin, node.path, "finish");
   }
 
@@ -315,6 +320,7 @@ class Generator {
   const std::vector<std::uint32_t>& phases_;  // of each exchange step
   std::vector<std::uint32_t> first_phase_;
   std::vector<Assembler::Label> functions_;
+  Assembler::Label choose_;
   bool busy_ = false;
   bool in_function_ = false;
   unsigned loops_ = 0, frames_ = 0;

@@ -104,6 +104,7 @@ void Engine::attach_streams() {
 void Engine::load() {
   for (const executable::Instance& instance : executable_.instances) load_instance(instance);
   attach_streams();
+  finished_ = false;
   std::fill(served_.begin(), served_.end(), 0);
   outstanding_.clear();
   host_steps_ = 0;
@@ -207,14 +208,26 @@ RunResult Engine::run(const std::string& entry) {
                                     [&](const executable::EntryPoint& e) { return e.name == entry; });
     if (found == program.entries.end())
       throw Error(Category::usage, "the executable has no entry point '" + entry + "'", executable_.name);
-    driver_.start(instance.ipu, found->pc);
+    if (finished_) {
+      // The supervisors wait in the finish of the run before: they read the selector and go on.
+      const auto index = static_cast<std::uint32_t>(found - program.entries.begin());
+      for (unsigned tile = 0; tile < program.tiles; ++tile)
+        driver_.write_tile(instance.ipu, tile, executable::kEntrySelector, &index, 1);
+      driver_.acknowledge(instance.ipu, true, options_.service_ns);
+    } else {
+      driver_.start(instance.ipu, found->pc);
+    }
   }
+  finished_ = false;
   for (;;) {
     const Event event = driver_.wait(options_.limit_ns);
     switch (event.kind) {
       case Event::Kind::host_sync:
         drain();
-        if (event.code == executable::kFinishedCode) return {host_steps_, driver_.counters(0)};
+        if (event.code == executable::kFinishedCode) {
+          finished_ = true;
+          return {host_steps_, driver_.counters(0)};
+        }
         serve(event);
         break;
       case Event::Kind::exception:

@@ -51,7 +51,7 @@ class Engine {
   void connect(const std::string& stream, Source source);
   void connect(const std::string& stream, Sink sink);
 
-  /// Runs an entry point to its end. Throws Error: device_exception, no_progress, usage (unconnected stream).
+  /// Runs an entry point to its end; may be called again, tensors keep what they hold. Throws Error: device_exception, no_progress, usage (unconnected stream).
   RunResult run(const std::string& entry = "main");
 
   /// Tensor by name, row-major bytes; the program stands (loaded and not started, or ended). Throws Error(usage) for an
@@ -78,6 +78,7 @@ class Engine {
   std::vector<std::uint64_t> served_;       // steps per stream
   std::vector<std::uint32_t> outstanding_;  // output streams whose step is being written
   std::uint64_t host_steps_ = 0;
+  bool finished_ = false;  // the program waits in the host sync of its end
 };
 
 /// Text for a device exception: cause, tile, context, pc with symbol, vertex candidates, compute set, program path, or

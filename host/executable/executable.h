@@ -19,6 +19,10 @@ using graph::Type;
 /// Step code (bits 31:8 of rs1 of x.sync host) by which a program says that it has ended.
 inline constexpr std::uint32_t kFinishedCode = 0xFFFFFF;
 
+/// Word of the start region that says which entry point (index into Program::entries) runs next when the host
+/// acknowledges the finish of a program. The first start needs no selector: it goes by the entry's pc.
+inline constexpr Address kEntrySelector = 0x40038;
+
 /// Tiles first .. last, both included.
 struct TileRange {
   std::uint32_t first = 0, last = 0;
