@@ -65,16 +65,16 @@ struct ContextState {
 
 /// Result of an exchange phase for one interval-based tile.
 struct ExchangeResult {
-  Cycle last_word =
-      0;  ///< L of docs/machine/exchange.md: last cycle with a word or the end of a list by a fault (X if none)
+  /// L of docs/machine/exchange.md: last cycle with a word, or in which a list ended with a fault (X if none).
+  Cycle last_word = 0;
   struct Fault {
     std::uint32_t cause = 0;  ///< 27 underrun, 28 overrun, 29 bad descriptor
     Cycle cycle = 0;
     Address descriptor = 0;
   };
   std::optional<Fault> fault;  ///< the one that traps
-  std::optional<Cycle>
-      underrun{};  ///< a word was missing in this cycle, whichever fault traps: nothing was taken from there on
+  /// A word was missing in this cycle, whichever fault traps: nothing was taken from there on.
+  std::optional<Cycle> underrun{};
 };
 
 /// The fabric as a pin-level tile sees it. Cycles are non-decreasing from one call to the next.

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <set>
 #include <stdexcept>
 
 #include "gtkwave/fstapi.h"
@@ -57,27 +58,45 @@ std::string join(const std::vector<std::string>& levels, const std::string& last
 
 std::string without_range(const std::string& name) { return name.substr(0, name.find(' ')); }
 
-/// Reads a part's hierarchy. Verilator repeats the ports of the top module at the root, above its scope: left out.
+/// Verilator repeats the ports of the top module in a level above its scope (or at the root): that level is left out.
+/// `depth` is the number of levels of the variables' place. A level that holds anything of its own stays as it is.
+void drop_port_level(std::vector<Variable>& all, std::size_t depth) {
+  std::set<fstHandle> inner;
+  for (const Variable& v : all) {
+    if (v.scopes.size() > depth) inner.insert(v.handle);
+  }
+  const auto repeated = [&](const Variable& v) { return v.scopes.size() == depth && inner.count(v.handle) != 0; };
+  const bool own =
+      std::any_of(all.begin(), all.end(), [&](const Variable& v) { return v.scopes.size() == depth && !repeated(v); });
+  if (!own) all.erase(std::remove_if(all.begin(), all.end(), repeated), all.end());
+}
+
+/// Reads a part's hierarchy into `all`.
 void read_hierarchy(void* reader, const MergeInput& input, std::size_t part, std::vector<Variable>& all) {
   const std::vector<std::string> prefix = split(input.scope, '.');
   std::vector<std::string> scopes = prefix;
-  std::vector<Variable> root, inner;
+  std::vector<Variable> found;
+  std::set<std::string> tops;
   fstReaderIterateHierRewind(reader);
   while (const fstHier* h = fstReaderIterateHier(reader)) {
     if (h->htyp == FST_HT_SCOPE) {
       scopes.emplace_back(h->u.scope.name, h->u.scope.name_length);
+      if (scopes.size() == prefix.size() + 1) tops.insert(scopes.back());
     } else if (h->htyp == FST_HT_UPSCOPE) {
       if (scopes.size() > prefix.size()) scopes.pop_back();
     } else if (h->htyp == FST_HT_VAR) {
       const auto& v = h->u.var;
-      auto& list = scopes.size() == prefix.size() ? root : inner;
-      list.push_back({scopes, std::string(v.name, v.name_length), v.length, v.typ, part, v.handle});
+      found.push_back({scopes, std::string(v.name, v.name_length), v.length, v.typ, part, v.handle});
     }
   }
-  all.insert(all.end(), inner.begin(), inner.end());
-  for (Variable& v : root) {
-    const bool alias = std::any_of(inner.begin(), inner.end(), [&](const Variable& i) { return i.handle == v.handle; });
-    if (!alias) all.push_back(std::move(v));
+  drop_port_level(found, prefix.size());
+  // A model with a name has one level more: without its ports it holds nothing but the top module.
+  drop_port_level(found, prefix.size() + 1);
+  const bool only_scopes =
+      std::all_of(found.begin(), found.end(), [&](const Variable& v) { return v.scopes.size() > prefix.size() + 1; });
+  for (Variable& v : found) {
+    if (tops.size() == 1 && only_scopes) v.scopes.erase(v.scopes.begin() + static_cast<std::ptrdiff_t>(prefix.size()));
+    all.push_back(std::move(v));
   }
 }
 
