@@ -6,6 +6,8 @@
 #include <cstring>
 #include <tuple>
 
+#include "tlm/exchange/fabric_state.h"
+
 namespace tessera {
 
 namespace {
@@ -13,10 +15,7 @@ namespace {
 constexpr Address kBase = 0x0004'0000;
 constexpr std::uint32_t kUnderrun = 27;
 
-/// Words [from, to) of a run that somebody heard; merged as far as cheap, so a multicast costs one entry.
-using Heard = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
-
-void mark(Heard& heard, std::uint32_t from, std::uint32_t to) {
+void mark(HeardWords& heard, std::uint32_t from, std::uint32_t to) {
   if (!heard.empty()) {
     auto& last = heard.back();
     if (last.first <= from && to <= last.second) return;
@@ -28,7 +27,7 @@ void mark(Heard& heard, std::uint32_t from, std::uint32_t to) {
   heard.emplace_back(from, to);
 }
 
-std::uint64_t covered(Heard heard) {
+std::uint64_t covered(HeardWords heard) {
   std::sort(heard.begin(), heard.end());
   std::uint64_t sum = 0;
   std::uint32_t end = 0;
@@ -50,23 +49,6 @@ Cycle FabricTiming::largest() const {
   if (send.empty()) return base;
   return base + *std::max_element(send.begin(), send.end()) + *std::max_element(receive.begin(), receive.end());
 }
-
-/// What a tile has put on its send wire since the release.
-struct Fabric::Source {
-  // Interval based.
-  TileModel* tile = nullptr;
-  Cycle issue = 0;
-  ExchangePhase phase;
-  std::vector<Heard> heard;  // one for each send run
-  // Pin level: runs of consecutive cycles; `fresh` is what the tile sent since the last commit.
-  struct LogRun {
-    Cycle start = 0;
-    std::vector<Word> words;
-  };
-  std::vector<LogRun> log;
-  std::vector<std::pair<Cycle, Word>> fresh;
-  std::unique_ptr<Port> port;
-};
 
 class Fabric::Port : public ExchangePort {
  public:
@@ -97,22 +79,27 @@ class Fabric::Port : public ExchangePort {
   unsigned id_;
 };
 
-Fabric::Fabric(FabricTiming timing) : timing_(std::move(timing)), sources_(timing_.tiles()) {
+Fabric::Fabric(FabricTiming timing)
+    : timing_(std::move(timing)), sources_(timing_.tiles()), replay_(std::make_unique<Replay>()) {
   assert(timing_.send.size() == timing_.receive.size());
 }
 
 Fabric::~Fabric() = default;
 
 void Fabric::begin_phase() {
+  finish_recording();
   for (const UnheardRun& run : unheard()) counters_.words_unheard += run.words;
   for (Source& source : sources_) {
     source.tile = nullptr;
+    source.unread.reset();
     source.phase = {};
     source.heard.clear();
     source.log.clear();
     source.fresh.clear();
   }
   pending_.clear();
+  resolved_ = 0;
+  replay_->unheard.clear();
 }
 
 void Fabric::publish(unsigned id, TileModel& tile, Cycle issue, ExchangePhase phase) {
@@ -125,7 +112,29 @@ void Fabric::publish(unsigned id, TileModel& tile, Cycle issue, ExchangePhase ph
   pending_.insert(std::upper_bound(pending_.begin(), pending_.end(), id), id);
 }
 
+void Fabric::publish(unsigned id, TileModel& tile, const ExchangeInputs& inputs) {
+  // Pin-level tiles may look at any cycle from now on.
+  if (pins_) return publish(id, tile, inputs.issue, read_exchange_table(inputs));
+  Source& source = sources_[id];
+  source.tile = &tile;
+  source.issue = inputs.issue;
+  source.unread = inputs;
+  pending_.insert(std::upper_bound(pending_.begin(), pending_.end(), id), id);
+}
+
+void Fabric::read(Source& source) {
+  if (!source.unread) return;
+  source.phase = read_exchange_table(*source.unread);
+  source.unread.reset();
+  source.heard.assign(source.phase.sends.size(), {});
+  for (const SendRun& run : source.phase.sends) counters_.words_sent += run.words;
+}
+
 ExchangePort& Fabric::port(unsigned id) {
+  if (!pins_) {
+    pins_ = true;
+    for (Source& source : sources_) read(source);
+  }
   auto& port = sources_[id].port;
   if (!port) port = std::make_unique<Port>(*this, id);
   return *port;
@@ -153,19 +162,22 @@ void Fabric::commit() {
   }
 }
 
-Cycle Fabric::last_listening() const {
+Cycle Fabric::last_listening() {
   Cycle last = 0;
   for (unsigned id : pending_) {
+    read(sources_[id]);
     const auto& receives = sources_[id].phase.receives;
     if (!receives.empty()) last = std::max(last, receives.back().start + receives.back().words - 1);
   }
   return last;
 }
 
-bool Fabric::pending_listens_to(unsigned id) const {
-  for (unsigned listener : pending_)
+bool Fabric::pending_listens_to(unsigned id) {
+  for (unsigned listener : pending_) {
+    read(sources_[listener]);
     for (const ReceiveRun& run : sources_[listener].phase.receives)
       if (run.source == id) return true;
+  }
   return false;
 }
 
@@ -188,16 +200,19 @@ std::uint32_t Fabric::peek(unsigned id, Cycle sent, Word& word) const {
   return 1;
 }
 
-std::uint32_t Fabric::copy_from_runs(Source& source, Cycle sent, std::uint8_t* to, std::uint32_t words) {
+std::uint32_t Fabric::copy_from_runs(unsigned from, unsigned receiver, Cycle sent, std::uint8_t* to,
+                                     std::uint32_t words) {
+  Source& source = sources_[from];
   std::uint32_t done = 0;
   for (std::size_t at = run_at(source, sent); done < words && at < source.phase.sends.size(); ++at) {
     const SendRun& run = source.phase.sends[at];
     if (sent + done < run.start) break;  // a gap
     const auto skip = static_cast<std::uint32_t>(sent + done - run.start);
     const std::uint32_t count = std::min(words - done, run.words - skip);
+    const std::uint8_t* bytes = source.tile->sram() + (run.address - kBase) + std::size_t{4} * skip;
     // memmove: a tile may listen to itself.
-    std::memmove(to + std::size_t{4} * done, source.tile->sram() + (run.address - kBase) + std::size_t{4} * skip,
-                 std::size_t{4} * count);
+    std::memmove(to + std::size_t{4} * done, bytes, std::size_t{4} * count);
+    if (replay_->recording) copied(from, receiver, bytes, to + std::size_t{4} * done, std::size_t{4} * count);
     mark(source.heard[at], skip, skip + count);
     done += count;
   }
@@ -217,9 +232,11 @@ std::uint32_t Fabric::copy_from_log(const Source& source, Cycle sent, std::uint8
   return done;
 }
 
-std::uint32_t Fabric::copy_words(unsigned id, Cycle sent, std::uint8_t* to, std::uint32_t words) {
+std::uint32_t Fabric::copy_words(unsigned id, unsigned receiver, Cycle sent, std::uint8_t* to, std::uint32_t words) {
   Source& source = sources_[id];
-  return source.tile != nullptr ? copy_from_runs(source, sent, to, words) : copy_from_log(source, sent, to, words);
+  if (source.tile == nullptr) return copy_from_log(source, sent, to, words);
+  read(source);
+  return copy_from_runs(id, receiver, sent, to, words);
 }
 
 ExchangeResult Fabric::receive_all(unsigned id) {
@@ -231,7 +248,7 @@ ExchangeResult Fabric::receive_all(unsigned id) {
     const Cycle delay = timing_.delay(run.source, id);
     std::uint32_t done = 0;
     if (run.start >= delay)
-      done = copy_words(run.source, run.start - delay, self.tile->sram() + (run.address - kBase), run.words);
+      done = copy_words(run.source, id, run.start - delay, self.tile->sram() + (run.address - kBase), run.words);
     counters_.words_received += done;
     if (done != 0) self.tile->memory_written(run.address, std::size_t{4} * done);
     if (done == run.words) continue;
@@ -251,6 +268,14 @@ std::vector<PhaseOutcome> Fabric::resolve() {
   std::vector<PhaseOutcome> outcomes;
   outcomes.reserve(pending_.size());
   if (!pending_.empty()) ++counters_.phases;
+  ++resolved_;
+  if (!pins_ && resolved_ == 1) {
+    if (replay(outcomes)) return outcomes;
+    begin_recording();
+  } else {
+    replay_->recording = false;  // a phase in pieces is not kept
+  }
+  for (unsigned id : pending_) read(sources_[id]);
   for (unsigned id : pending_) {
     const Source& self = sources_[id];
     PhaseOutcome outcome{id, receive_all(id), self.issue};
@@ -262,11 +287,12 @@ std::vector<PhaseOutcome> Fabric::resolve() {
     outcomes.push_back(outcome);
   }
   pending_.clear();
+  if (replay_->recording) record(outcomes);
   return outcomes;
 }
 
 std::vector<UnheardRun> Fabric::unheard() const {
-  std::vector<UnheardRun> runs;
+  std::vector<UnheardRun> runs = replay_->unheard;
   for (unsigned id = 0; id < sources_.size(); ++id) {
     const Source& source = sources_[id];
     for (std::size_t i = 0; i < source.phase.sends.size(); ++i) {

@@ -70,6 +70,9 @@ class Fabric {
   /// from now on; they are read from its SRAM when somebody receives them. `tile` must outlive the phase.
   void publish(unsigned id, TileModel& tile, Cycle issue, ExchangePhase phase);
 
+  /// The same, with the table still to be read; `inputs.issue` is X. A phase whose tables are known is replayed.
+  void publish(unsigned id, TileModel& tile, const ExchangeInputs& inputs);
+
   /// What pin-level tile `id` drives and hears; valid as long as the fabric. Words sent become visible to others at
   /// commit(), so several ports may be used by several threads at once between two commits.
   ExchangePort& port(unsigned id);
@@ -77,10 +80,10 @@ class Fabric {
 
   /// Last cycle in which a published, unresolved tile listens; pin-level tiles must have been run beyond it (less the
   /// smallest delay) and committed before resolve(). 0 if nobody listens.
-  [[nodiscard]] Cycle last_listening() const;
+  [[nodiscard]] Cycle last_listening();
   [[nodiscard]] bool pending() const { return !pending_.empty(); }
   /// Some published, unresolved tile receives from tile `id`.
-  [[nodiscard]] bool pending_listens_to(unsigned id) const;
+  [[nodiscard]] bool pending_listens_to(unsigned id);
 
   /// Copies what every published, unresolved tile receives and tells each its outcome, in tile order. A tile may not
   /// send a word that it receives in the same phase, so the order of copies does not matter.
@@ -97,15 +100,28 @@ class Fabric {
   /// Index of the send run that is on the wire in cycle `sent`; the number of runs if none is.
   static std::size_t run_at(const Source& source, Cycle sent);
   std::uint32_t peek(unsigned id, Cycle sent, Word& word) const;
+  /// Reads the table of a source that was published with one.
+  void read(Source& source);
   ExchangeResult receive_all(unsigned id);
-  std::uint32_t copy_words(unsigned source, Cycle sent, std::uint8_t* to, std::uint32_t words);
-  std::uint32_t copy_from_runs(Source& source, Cycle sent, std::uint8_t* to, std::uint32_t words);
+  void copied(unsigned from, unsigned to, const std::uint8_t* from_bytes, const std::uint8_t* to_bytes,
+              std::size_t bytes);
+  // Replay (fabric_replay.cpp).
+  [[nodiscard]] bool replay(std::vector<PhaseOutcome>& outcomes);
+  void begin_recording();
+  void record(const std::vector<PhaseOutcome>& outcomes);
+  void finish_recording();
+  std::uint32_t copy_words(unsigned source, unsigned receiver, Cycle sent, std::uint8_t* to, std::uint32_t words);
+  std::uint32_t copy_from_runs(unsigned source, unsigned receiver, Cycle sent, std::uint8_t* to, std::uint32_t words);
   std::uint32_t copy_from_log(const Source& source, Cycle sent, std::uint8_t* to, std::uint32_t words) const;
 
   FabricTiming timing_;
   FabricCounters counters_;
   std::vector<Source> sources_;
   std::vector<unsigned> pending_;
+  bool pins_ = false;      // a pin-level tile takes part in this IPU
+  unsigned resolved_ = 0;  // calls of resolve() in this phase
+  struct Replay;
+  std::unique_ptr<Replay> replay_;
 };
 
 }  // namespace tessera

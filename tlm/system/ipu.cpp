@@ -171,7 +171,7 @@ void Ipu::publish(unsigned t, const TileStop& stop) {
   inputs.tiles = config_.tiles;
   seats_[t].exchange_table = stop.value;
   seats_[t].exchanged = true;
-  fabric_.publish(t, *tiles_[t], stop.cycle, read_exchange_table(inputs));
+  fabric_.publish(t, *tiles_[t], inputs);
 }
 
 void Ipu::settle(unsigned t, const TileStop& stop) {
@@ -207,12 +207,16 @@ void Ipu::settle(unsigned t, const TileStop& stop) {
 
 bool Ipu::resolve_exchange() {
   if (!fabric_.pending()) return false;
-  // Everything that could be heard must be known: interval-based tiles that still run may yet publish.
-  const Cycle last = fabric_.last_listening(), smallest = fabric_.timing().smallest();
+  // Everything that could be heard must be known: tiles that still run may yet publish, and one in x.packet, if it has
+  // a table, comes to it after its packets. Only then are times looked at; else the whole phase may be a known one.
+  Cycle last = 0;
+  const Cycle smallest = fabric_.timing().smallest();
+  for (const Seat& seat : seats_)
+    if (seat.status == TileStatus::running && last == 0) last = fabric_.last_listening();
   for (unsigned t = 0; t < config_.tiles; ++t) {
-    // Its table, if it has one, comes after its packets.
-    if (seats_[t].status == TileStatus::packet && !seats_[t].exchanged && fabric_.pending_listens_to(t)) return false;
-    if (seats_[t].status == TileStatus::running && seats_[t].progress + smallest <= last) return false;
+    const Seat& seat = seats_[t];
+    if (seat.status == TileStatus::packet && !seat.exchanged && fabric_.pending_listens_to(t)) return false;
+    if (seat.status == TileStatus::running && seat.progress + smallest <= last) return false;
   }
   for (const PhaseOutcome& phase : fabric_.resolve()) {
     const Address table = seats_[phase.tile].exchange_table;
