@@ -274,6 +274,12 @@ void add_elf(CLI::App& app, Context& context) {
             ->check(CLI::PositiveNumber)
             ->type_name("N");
         sub.add_option("--trace", options->trace, "Write a line for each instruction")->type_name("FILE");
+        sub.add_option("--wave", options->wave, "Waveform, FST or VCD by suffix; a .gtkw view beside it")
+            ->type_name("FILE");
+        sub.add_option("--wave-scope", options->wave_scopes, "Only signals below these scopes")->type_name("PATTERN");
+        sub.add_option("--wave-from", options->wave_from, "First cycle in the waveform")->type_name("CYCLE");
+        sub.add_option("--wave-to", options->wave_to, "Last cycle in the waveform")->type_name("CYCLE");
+        sub.add_flag("--plant-adder-fault", options->plant_adder_fault, "For tests: RTL with a wrong adder")->group("");
         sub.add_option("--platform", options->platform, "Platform: latencies and memory size")->type_name("NAME|FILE");
         return [options](Context& c) { return run_command(c, *options); };
       });

@@ -259,7 +259,10 @@ void TlmTile::read_memory(Address address, std::uint8_t* bytes, std::size_t coun
 
 std::uint32_t TlmTile::supervisor_csr(unsigned number) const {
   std::uint32_t value = 0;
-  if (!read_csr(contexts_[0], number, contexts_[0].next, value)) throw std::out_of_range("no such CSR");
+  // Seen from outside: with everything that has happened, also what the supervisor's next instruction could not see
+  // yet.
+  if (!read_csr(contexts_[0], number, std::max(contexts_[0].next, last_issue_ + 6), value))
+    throw std::out_of_range("no such CSR");
   return value;
 }
 
