@@ -1,17 +1,20 @@
-// One lane of the f32 divider and square root: one quotient or root bit a cycle. The tile has six, one for each slot.
+// Six lanes of the f32 divider and square root, one for each slot of the tile: one quotient or root bit a cycle each.
+// At most one operation starts in a cycle, so the lanes share what takes operands apart and what rounds.
 //
-// start_i with the operands in cycle t; result_o and fflags_o hold from cycle t+28 until the next result. A start while
-// an operation is in flight abandons it (the tile never does that: fdiv and fsqrt take 5 slots = 30 cycles).
+// start_i with lane and operands in cycle t; the lane's result and flags hold from cycle t+28 until its next result. A
+// start while an operation is in flight abandons it (the tile never does that: fdiv and fsqrt take 5 slots = 30 cycles).
 // Cycles: t unpacks, t+1 .. t+26 make 26 bits, t+27 rounds. Special operands take the same time.
 module fpu_divsqrt (
   input  logic        clk_i,
   input  logic        rst_ni,
-  input  logic        start_i,   // operands below are taken in this cycle
-  input  logic        sqrt_i,    // 1: square root of a_i; 0: a_i / b_i
-  input  logic [2:0]  rm_i,      // resolved rounding mode, 0..4
+  input  logic        start_i,       // operands below are taken in this cycle
+  input  logic [2:0]  start_lane_i,  // 0..5
+  input  logic        sqrt_i,        // 1: square root of a_i; 0: a_i / b_i
+  input  logic [2:0]  rm_i,          // resolved rounding mode, 0..4
   input  logic [31:0] a_i,
   input  logic [31:0] b_i,
-  output logic        busy_o,    // an operation is in flight (cycles t+1 .. t+27)
+  input  logic [2:0]  lane_i,        // 0..5: whose state the outputs show
+  output logic        busy_o,        // an operation is in flight (cycles t+1 .. t+27)
   output logic [31:0] result_o,
   output logic [4:0]  fflags_o
 );
@@ -70,98 +73,121 @@ module fpu_divsqrt (
     end
   end
 
-  logic        [5:0]  count_q;    // iterations left, plus one for rounding; 0 is idle
-  logic               sqrt_q, known_q, sign_q;
-  logic        [2:0]  rm_q;
-  logic signed [10:0] exp_q;
-  logic        [27:0] rest_q;     // partial remainder
-  logic        [25:0] operand_q;  // division: divisor; root: radicand bits not yet used, leftmost first
-  logic        [25:0] bits_q;     // quotient or root so far
-  logic        [31:0] result_q;
-  logic        [4:0]  fflags_q;
+  logic        [5:0]  count_q [0:5];    // iterations left, plus one for rounding; 0 is idle
+  logic        [5:0]  sqrt_q, known_q, sign_q;
+  logic        [2:0]  rm_q [0:5];
+  logic signed [10:0] exp_q [0:5];
+  logic        [27:0] rest_q [0:5];     // partial remainder
+  logic        [25:0] operand_q [0:5];  // division: divisor; root: radicand bits not yet used, leftmost first
+  logic        [25:0] bits_q [0:5];     // quotient or root so far
+  logic        [31:0] result_q [0:5];
+  logic        [4:0]  fflags_q [0:5];
 
-  logic        a_less;
-  logic [27:0] trial, brought;
-  logic        digit;
+  // One bit: does the divisor (or the root's next square step) fit? Returns the digit and the new remainder.
+  function automatic logic [28:0] step(input logic root, input logic [27:0] rest, input logic [25:0] operand,
+                                       input logic [25:0] bits);
+    logic [27:0] brought, trial, left;
+    logic        digit;
+    brought = root ? {rest[25:0], operand[25:24]} : rest;
+    trial = root ? {bits, 2'b01} : {2'd0, operand};
+    digit = brought >= trial;
+    left = digit ? brought - trial : brought;
+    step = {digit, root ? left : {left[26:0], 1'b0}};
+  endfunction
 
-  // One bit: does the divisor (or the root's next square step) fit?
+  // Lanes that started in different cycles round in different cycles: one unit serves all.
+  logic               rounds, round_sign;
+  logic        [2:0]  round_lane, round_rm;
+  logic signed [10:0] round_exp;
+  logic        [25:0] round_bits;
+  logic               round_sticky;
+  logic        [31:0] rounded;
+  logic        [4:0]  rounded_flags;
+
+  integer k;
   always_comb begin
-    trial = 28'd0;
-    brought = 28'd0;
-    digit = 1'b0;
-    if (count_q > 6'd1) begin
-      brought = sqrt_q ? {rest_q[25:0], operand_q[25:24]} : rest_q;
-      trial = sqrt_q ? {bits_q, 2'b01} : {2'd0, operand_q};
-      digit = brought >= trial;
+    rounds = 1'b0;
+    round_lane = 3'd0;
+    for (k = 0; k < 6; k = k + 1) begin
+      if (count_q[k] == 6'd1 && !known_q[k]) begin
+        rounds = 1'b1;
+        round_lane = k[2:0];
+      end
+    end
+    round_sign = 1'b0;
+    round_rm = 3'd0;
+    round_exp = 11'sd0;
+    round_bits = 26'd0;
+    round_sticky = 1'b0;
+    if (rounds) begin
+      round_sign = sign_q[round_lane];
+      round_rm = rm_q[round_lane];
+      round_exp = exp_q[round_lane];
+      round_bits = bits_q[round_lane];
+      round_sticky = rest_q[round_lane] != 28'd0;
     end
   end
-
-  logic [31:0] rounded;
-  logic [4:0]  rounded_flags;
 
   fpu_round u_round (
-    .valid_i(count_q == 6'd1 && !known_q), .sign_i(sign_q), .exp_i(exp_q),
-    .sig_i({bits_q, rest_q != 28'd0, 37'd0}), .rm_i(rm_q), .result_o(rounded), .fflags_o(rounded_flags)
+    .valid_i(rounds), .sign_i(round_sign), .exp_i(round_exp), .sig_i({round_bits, round_sticky, 37'd0}),
+    .rm_i(round_rm), .result_o(rounded), .fflags_o(rounded_flags)
   );
 
+  logic a_less;
   assign a_less = a_sig < b_sig;
 
+  integer l;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      count_q <= 6'd0;
-    end else if (start_i) begin
-      count_q <= 6'd27;
-    end else if (count_q != 6'd0) begin
-      count_q <= count_q - 6'd1;
+      for (l = 0; l < 6; l = l + 1) count_q[l] <= 6'd0;
+    end else begin
+      for (l = 0; l < 6; l = l + 1) if (count_q[l] != 6'd0) count_q[l] <= count_q[l] - 6'd1;
+      if (start_i) count_q[start_lane_i] <= 6'd27;
     end
   end
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      result_q <= 32'd0;
-      fflags_q <= 5'd0;
-    end else if (start_i) begin
-      // The known result waits where the computed one will stand: the tile looks in cycle t+28 only.
-      if (known) begin
-        result_q <= known_result;
-        fflags_q <= known_flags;
-      end
-    end else if (count_q == 6'd1 && !known_q) begin
-      result_q <= rounded;
-      fflags_q <= rounded_flags;
-    end
-  end
-
+  // The known result waits where the computed one will stand: the tile looks in cycle t+28 only.
   always_ff @(posedge clk_i) begin
+    if (start_i && known) begin
+      result_q[start_lane_i] <= known_result;
+      fflags_q[start_lane_i] <= known_flags;
+    end
+    if (rounds) begin
+      result_q[round_lane] <= rounded;
+      fflags_q[round_lane] <= rounded_flags;
+    end
+  end
+
+  integer n;
+  always_ff @(posedge clk_i) begin
+    for (n = 0; n < 6; n = n + 1) begin
+      if (count_q[n] > 6'd1) begin
+        {bits_q[n][0], rest_q[n]} <= step(sqrt_q[n], rest_q[n], operand_q[n], bits_q[n]);
+        bits_q[n][25:1] <= bits_q[n][24:0];
+        if (sqrt_q[n]) operand_q[n] <= {operand_q[n][23:0], 2'd0};
+      end
+    end
     if (start_i) begin
-      sqrt_q <= sqrt_i;
-      known_q <= known;
-      sign_q <= sign;
-      rm_q <= rm_i;
-      bits_q <= 26'd0;
+      sqrt_q[start_lane_i] <= sqrt_i;
+      known_q[start_lane_i] <= known;
+      sign_q[start_lane_i] <= sign;
+      rm_q[start_lane_i] <= rm_i;
+      bits_q[start_lane_i] <= 26'd0;
       if (sqrt_i) begin
         // Even exponent; 26 radicand bits with two before the point, so the root's first bit is its unit.
-        exp_q <= {a_exp[10], a_exp[10:1]};
-        rest_q <= 28'd0;
-        operand_q <= a_exp[0] ? {a_sig, 2'd0} : {1'b0, a_sig, 1'b0};
+        exp_q[start_lane_i] <= {a_exp[10], a_exp[10:1]};
+        rest_q[start_lane_i] <= 28'd0;
+        operand_q[start_lane_i] <= a_exp[0] ? {a_sig, 2'd0} : {1'b0, a_sig, 1'b0};
       end else begin
         // A dividend smaller than the divisor is doubled, so the quotient's first bit is its unit.
-        exp_q <= a_exp - b_exp - $signed({10'd0, a_less});
-        rest_q <= a_less ? {3'd0, a_sig, 1'b0} : {4'd0, a_sig};
-        operand_q <= {2'd0, b_sig};
-      end
-    end else if (count_q > 6'd1) begin
-      bits_q <= {bits_q[24:0], digit};
-      if (sqrt_q) begin
-        rest_q <= digit ? brought - trial : brought;
-        operand_q <= {operand_q[23:0], 2'd0};
-      end else begin
-        rest_q <= (digit ? brought - trial : brought) << 1;
+        exp_q[start_lane_i] <= a_exp - b_exp - $signed({10'd0, a_less});
+        rest_q[start_lane_i] <= a_less ? {3'd0, a_sig, 1'b0} : {4'd0, a_sig};
+        operand_q[start_lane_i] <= {2'd0, b_sig};
       end
     end
   end
 
-  assign busy_o = count_q != 6'd0;
-  assign result_o = result_q;
-  assign fflags_o = fflags_q;
+  assign busy_o = count_q[lane_i] != 6'd0;
+  assign result_o = result_q[lane_i];
+  assign fflags_o = fflags_q[lane_i];
 endmodule

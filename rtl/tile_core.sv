@@ -786,35 +786,34 @@ module tile_core (
 
   // Six lanes of each kind, indexed by slot. Float lanes start in R, integer lanes in X, so that both results stand when
   // the completion of the last slot is in W. A start that a trap voids does no harm: nobody fetches the result.
-  logic [31:0] div_result [0:5];
-  logic [31:0] fdiv_result [0:5];
-  logic [4:0]  fdiv_flags [0:5];
-  logic [5:0]  fdiv_busy;
-  genvar g;
-  generate
-    for (g = 0; g < 6; g = g + 1) begin : g_lane
-      tile_div u_div (
-        .clk_i, .rst_ni,
-        .start_i  (e_int_ok && e_dec.div && (x_slot == g)),
-        .rem_i    (x_word_q[13]),
-        .signed_i (!x_word_q[12]),
-        .a_i      (x_rs1_q),
-        .b_i      (x_rs2_q),
-        .result_o (div_result[g])
-      );
-      fpu_divsqrt u_fdiv (
-        .clk_i, .rst_ni,
-        .start_i  (r_valid_q && r_has_fp && r_fpd.lane && (r_slot == g)),
-        .sqrt_i   (r_fpd.sqrt),
-        .rm_i     (r_rm),
-        .a_i      (r_f1),
-        .b_i      (r_f2),
-        .busy_o   (fdiv_busy[g]),
-        .result_o (fdiv_result[g]),
-        .fflags_o (fdiv_flags[g])
-      );
-    end
-  endgenerate
+  logic [31:0] div_result, fdiv_result;
+  logic [4:0]  fdiv_flags;
+  logic        fdiv_busy;
+
+  tile_div u_div (
+    .clk_i, .rst_ni,
+    .start_i      (e_int_ok && e_dec.div),
+    .start_lane_i (x_slot),
+    .rem_i        (x_word_q[13]),
+    .signed_i     (!x_word_q[12]),
+    .a_i          (x_rs1_q),
+    .b_i          (x_rs2_q),
+    .lane_i       (slot_q),
+    .result_o     (div_result)
+  );
+  fpu_divsqrt u_fdiv (
+    .clk_i, .rst_ni,
+    .start_i      (r_valid_q && r_has_fp && r_fpd.lane),
+    .start_lane_i (r_slot),
+    .sqrt_i       (r_fpd.sqrt),
+    .rm_i         (r_rm),
+    .a_i          (r_f1),
+    .b_i          (r_f2),
+    .lane_i       (slot_q),
+    .busy_o       (fdiv_busy),
+    .result_o     (fdiv_result),
+    .fflags_o     (fdiv_flags)
+  );
 
   // Whose operation a slot's lane works on.
   logic [5:0] lane_fp_q;
@@ -913,71 +912,100 @@ module tile_core (
   );
 
   // ---- M, N, W: load data, alignment, write, retire --------------------------------------------------------------------
-  tile_pkg::main_rec_t e_rec, m_rec_q, n_rec_q, w_rec_q;
-  tile_pkg::aux_rec_t  e_aux_rec, m_aux_q, n_aux_q, w_aux_q;
-  logic [31:0] e_val, m_val_q, n_val_q, w_val_q, loaded, n_word;
-  logic [2:0]  m_f3_q, n_f3_q;
-  logic        m_fp_q, n_fp_q, w_fp_q;      // a value of the FPU arrives in W
-  logic        e_writes_x;  // a value for x[rd] stands in W
+  tile_pkg::retire_flags_t e_main, e_aux_main, w_main, w_aux;
+  logic        e_main_valid, e_aux_valid, w_main_valid, w_aux_valid, records_busy;
+  logic [31:0] e_record_value, e_record_second, e_word_shown;
+  logic [31:0] w_pc, w_word, w_next_pc, w_record_value, w_second, w_third, w_aux_pc, w_aux_word, w_aux_next_pc;
+  logic [31:0] e_val, m_val_q, n_val_q, w_val_q, loaded, n_shifted;
+  logic [63:0] n_load_q;
+  logic [2:0]  m_f3_q, n_f3_q, m_at_q, n_at_q;  // kind of load, and where in the doubleword
+  logic        m_is_load_q, n_is_load_q;
+  logic        m_fp_q, n_fp_q, w_fp_q;          // a value of the FPU arrives in W
 
   assign e_val = (x_dec_q.jal || x_dec_q.jalr) ? (x_pc_q + 32'd4) : x_dec_q.csr ? csr_read :
                  x_dec_q.quit ? x_rs1_q : alu_result;
-  // x.sync writes when it ends. Results of lanes come later.
-  assign e_writes_x = x_solo_fp_q ? x_fpd_q.x_rd : (x_dec_q.rd_x && !x_dec_q.div);
 
   always_comb begin
-    e_rec           = '0;
-    e_rec.valid     = e_valid && !(e_sync || e_exch || e_pkt) && !(x_ok && lone_aux);
-    e_rec.trap      = trap;
-    e_rec.paired    = x_valid_q && x_pair_q && !x_inject_q && !x_fetch_bad;
-    e_rec.excepted  = trap && e_except;
-    e_rec.cycle     = e_cycle;
-    e_rec.ctx       = e_ctx;
-    e_rec.pc        = e_pc;
-    e_rec.word      = hold_go ? e_word : x_inject_q ? (inject_stray_q ? 32'd0 : late_word_q) : x_fetch_bad ? 32'd0 : e_word;
-    e_rec.next_pc   = (x_pair_q && x_ok) ? (x_pc_q + 32'd4) : e_next_pc;
-    e_rec.cause     = cause;
-    e_rec.tval      = tval;
-    if (!trap) begin
-      if (x_ok) begin
-        e_rec.pending = !x_solo_fp_q && x_dec_q.div;
-        e_rec.xrd     = (e_writes_x || (x_dec_q.div && !x_solo_fp_q)) ? x_word_q[11:7] : 5'd0;
-        e_rec.fwe     = x_solo_fp_q ? !x_fpd_q.x_rd : (x_dec_q.load && x_dec_q.fmem);
-        e_rec.frd     = x_word_q[11:7];
-        e_rec.load    = x_load;
-        e_rec.store   = x_store;
-        e_rec.addr    = sum;
-        e_rec.wmask   = (size == 2'd0) ? 8'h01 : (size == 2'd1) ? 8'h03 : 8'h0F;
-        e_rec.wdata   = (size == 2'd0) ? {24'd0, x_sdata_q[7:0]} : (size == 2'd1) ? {16'd0, x_sdata_q[15:0]} : x_sdata_q;
-        e_rec.csr     = csr_written ? x_word_q[31:20] : 12'd0;
-        e_rec.csr_value = csr_after;
+    e_main_valid    = e_valid && !(e_sync || e_exch || e_pkt) && !(x_ok && lone_aux);
+    e_main          = '0;
+    e_record_value  = sum;
+    e_record_second = x_sdata_q;
+    e_word_shown    = hold_go ? e_word : x_inject_q ? (inject_stray_q ? 32'd0 : late_word_q) : x_fetch_bad ? 32'd0 : e_word;
+    if (e_main_valid) begin
+      e_main.ctx    = e_ctx;
+      e_main.paired = x_valid_q && x_pair_q && !x_inject_q && !x_fetch_bad;
+      if (trap) begin
+        e_main.trap     = 1'b1;
+        e_main.excepted = e_except;
+        e_main.cause    = cause;
+        e_record_value  = tval;
+      end else begin
+        e_main.run     = (e_run != 6'd0);
+        if (e_main.run) begin
+          e_record_value  = e_rs1;
+          e_record_second = e_rs2;
+        end
+        if (x_ok) begin
+          e_main.size    = size;
+          e_main.pending = !x_solo_fp_q && x_dec_q.div;
+          // A value for x[rd] stands in W or comes from a lane; x.sync writes when it ends.
+          e_main.xwe     = (x_solo_fp_q ? x_fpd_q.x_rd : x_dec_q.rd_x) && (x_word_q[11:7] != 5'd0);
+          e_main.fwe     = x_solo_fp_q ? !x_fpd_q.x_rd : (x_dec_q.load && x_dec_q.fmem);
+          e_main.load    = x_load;
+          e_main.store   = x_store;
+          e_main.csr     = csr_written;
+          if (csr_written) e_record_value = csr_after;
+        end
       end
-      e_rec.run    = (e_run != 6'd0) ? e_word[9:7] : 3'd0;
-      e_rec.run_pc = e_rs1;
-      e_rec.run_a0 = e_rs2;
-      e_rec.run_a1 = e_rs3;
     end
 
-    e_aux_rec          = '0;
-    e_aux_rec.valid    = aux_trap || (e_aux && x_fpd_q.aux);
-    e_aux_rec.trap     = aux_trap;
-    e_aux_rec.paired   = x_pair_q;
-    e_aux_rec.pending  = x_fpd_q.lane && !aux_trap;
-    e_aux_rec.excepted = aux_trap && e_except;
-    e_aux_rec.cycle    = e_cycle;
-    e_aux_rec.ctx      = e_ctx;
-    e_aux_rec.pc       = x_pair_q ? (x_pc_q + 32'd4) : x_pc_q;
-    e_aux_rec.word     = x_pair_q ? x_aux_word_q : x_word_q;
-    e_aux_rec.next_pc  = e_next_pc;
-    e_aux_rec.cause    = tessera_pkg::TRAP_ILLEGAL_INSTRUCTION;
-    e_aux_rec.tval     = x_aux_word_q;
-    e_aux_rec.frd      = x_pair_q ? x_aux_word_q[11:7] : x_word_q[11:7];
+    e_aux_valid = aux_trap || (e_aux && x_fpd_q.aux);
+    e_aux_main  = '0;
+    if (e_aux_valid) begin
+      e_aux_main.trap     = aux_trap;
+      e_aux_main.excepted = aux_trap && e_except;
+      e_aux_main.paired   = x_pair_q;
+      e_aux_main.pending  = x_fpd_q.lane && !aux_trap;
+      e_aux_main.ctx      = e_ctx;
+    end
   end
 
-  assign n_word = n_rec_q.addr[2] ? n_load_q[63:32] : n_load_q[31:0];
-  logic [63:0] n_load_q;
-  logic [31:0] n_shifted;
-  assign n_shifted = n_word >> {n_rec_q.addr[1:0], 3'b000};
+  tile_retire u_retire (
+    .clk_i, .rst_ni,
+    .x_slot_i      (x_slot),
+    .w_slot_i      (slot_q),
+    .main_valid_i  (e_main_valid),
+    .main_i        (e_main),
+    .pc_i          (e_pc),
+    .word_i        (e_word_shown),
+    .next_pc_i     ((x_pair_q && x_ok) ? (x_pc_q + 32'd4) : e_next_pc),
+    .value_i       (e_record_value),
+    .second_i      (e_record_second),
+    .third_i       (e_rs3),
+    .aux_valid_i   (e_aux_valid),
+    .aux_i         (e_aux_main),
+    .aux_pc_i      (x_pair_q ? (x_pc_q + 32'd4) : x_pc_q),
+    .aux_word_i    (x_pair_q ? x_aux_word_q : x_word_q),
+    .aux_next_pc_i (e_next_pc),
+    .busy_o        (records_busy),
+    .main_valid_o  (w_main_valid),
+    .main_o        (w_main),
+    .pc_o          (w_pc),
+    .word_o        (w_word),
+    .next_pc_o     (w_next_pc),
+    .value_o       (w_record_value),
+    .second_o      (w_second),
+    .third_o       (w_third),
+    .aux_valid_o   (w_aux_valid),
+    .aux_o         (w_aux),
+    .aux_pc_o      (w_aux_pc),
+    .aux_word_o    (w_aux_word),
+    .aux_next_pc_o (w_aux_next_pc)
+  );
+
+  logic [63:0] n_word;
+  assign n_word    = n_load_q >> {n_at_q, 3'b000};
+  assign n_shifted = n_word[31:0];
   always_comb begin
     case (n_f3_q)
       3'd0: loaded = {{24{n_shifted[7]}}, n_shifted[7:0]};
@@ -990,41 +1018,29 @@ module tile_core (
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      m_rec_q <= '0;
-      n_rec_q <= '0;
-      w_rec_q <= '0;
-      m_aux_q <= '0;
-      n_aux_q <= '0;
-      w_aux_q <= '0;
-      m_fp_q  <= 1'b0;
-      n_fp_q  <= 1'b0;
-      w_fp_q  <= 1'b0;
+      m_fp_q      <= 1'b0;
+      n_fp_q      <= 1'b0;
+      w_fp_q      <= 1'b0;
+      m_is_load_q <= 1'b0;
+      n_is_load_q <= 1'b0;
     end else begin
-      m_fp_q <= e_aux && !x_fpd_q.lane;
-      n_fp_q <= m_fp_q;
-      w_fp_q <= n_fp_q;
-      if (e_rec.valid) m_rec_q <= e_rec;
-      else m_rec_q.valid <= 1'b0;
-      if (m_rec_q.valid) n_rec_q <= m_rec_q;
-      else n_rec_q.valid <= 1'b0;
-      if (n_rec_q.valid) w_rec_q <= n_rec_q;
-      else w_rec_q.valid <= 1'b0;
-      if (e_aux_rec.valid) m_aux_q <= e_aux_rec;
-      else m_aux_q.valid <= 1'b0;
-      if (m_aux_q.valid) n_aux_q <= m_aux_q;
-      else n_aux_q.valid <= 1'b0;
-      if (n_aux_q.valid) w_aux_q <= n_aux_q;
-      else w_aux_q.valid <= 1'b0;
+      m_fp_q      <= e_aux && !x_fpd_q.lane;
+      n_fp_q      <= m_fp_q;
+      w_fp_q      <= n_fp_q;
+      m_is_load_q <= x_load;
+      n_is_load_q <= m_is_load_q;
     end
   end
 
   always_ff @(posedge clk_i) begin
     m_val_q <= e_val;
     m_f3_q  <= x_word_q[14:12];
+    m_at_q  <= sum[2:0];
     n_val_q <= m_val_q;
     n_f3_q  <= m_f3_q;
-    if (m_rec_q.load) n_load_q <= load_a_data_i;
-    w_val_q <= n_rec_q.load ? loaded : n_val_q;
+    n_at_q  <= m_at_q;
+    if (m_is_load_q) n_load_q <= load_a_data_i;
+    w_val_q <= n_is_load_q ? loaded : n_val_q;
   end
 
   // W. Its slot is that of the current cycle, as six cycles have gone by.
@@ -1032,71 +1048,73 @@ module tile_core (
   logic [31:0] lane_value, w_value;
   logic [4:0]  lane_flags;
   assign lane_fp    = lane_fp_q[slot_q];
-  assign lane_value = lane_fp ? fdiv_result[slot_q] : div_result[slot_q];
-  assign lane_flags = lane_fp ? fdiv_flags[slot_q] : 5'd0;
-  assign w_solo_fp  = w_fp_q && w_rec_q.valid && !w_aux_q.valid;
+  assign lane_value = lane_fp ? fdiv_result : div_result;
+  assign lane_flags = lane_fp ? fdiv_flags : 5'd0;
+  assign w_solo_fp  = w_fp_q && w_main_valid && !w_aux_valid;
   assign w_value    = w_solo_fp ? fpu_result : w_val_q;
-  assign w_ctx      = w_comp_q ? lane_ctx_q[slot_q] : w_late_we ? 3'd0 : w_rec_q.valid ? w_rec_q.ctx : w_aux_q.ctx;
+  assign w_ctx      = w_comp_q ? lane_ctx_q[slot_q] : w_late_we ? 3'd0 : w_main_valid ? w_main.ctx : w_aux.ctx;
 
-  assign w_xrd = w_comp_q ? lane_rd_q[slot_q] : w_late_we ? late_word_q[11:7] : w_rec_q.xrd;
-  assign w_xwe = (w_xrd != 5'd0) && (w_comp_q ? !lane_fp : (w_late_we || (w_rec_q.valid && !w_rec_q.pending)));
+  assign w_xrd  = w_comp_q ? lane_rd_q[slot_q] : w_late_we ? late_word_q[11:7] : w_word[11:7];
+  assign w_xwe  = (w_xrd != 5'd0) && (w_comp_q ? !lane_fp : (w_late_we || (w_main.xwe && !w_main.pending)));
   assign w_xval = w_comp_q ? lane_value : w_late_we ? {31'd0, late_vote} : w_value;
 
-  assign w_fmain_we  = w_rec_q.valid && w_rec_q.load && w_rec_q.fwe;
-  assign w_fmain_rd  = w_rec_q.frd;
+  assign w_fmain_we  = w_main.load && w_main.fwe;
+  assign w_fmain_rd  = w_word[11:7];
   assign w_fmain_val = w_val_q;
   assign w_faux_we   = w_comp_q ? lane_fp
-                                : ((w_aux_q.valid && !w_aux_q.trap && !w_aux_q.pending) || (w_solo_fp && w_rec_q.fwe));
-  assign w_faux_rd   = w_comp_q ? lane_rd_q[slot_q] : w_aux_q.valid ? w_aux_q.frd : w_rec_q.frd;
+                                : ((w_aux_valid && !w_aux.trap && !w_aux.pending) || (w_solo_fp && w_main.fwe));
+  assign w_faux_rd   = w_comp_q ? lane_rd_q[slot_q] : w_aux_valid ? w_aux_word[11:7] : w_word[11:7];
   assign w_faux_val  = w_comp_q ? lane_value : fpu_result;
   assign flags_we    = w_comp_q ? lane_fp : w_fp_q;
   assign flags       = w_comp_q ? lane_flags : fpu_flags;
 
   // ---- retire ports ------------------------------------------------------------------------------------------------------
-  assign ret_valid_o    = w_rec_q.valid || late;
-  assign ret_trap_o     = !late && w_rec_q.trap;
-  assign ret_paired_o   = !late && w_rec_q.paired;
-  assign ret_pending_o  = !late && w_rec_q.pending;
-  assign ret_excepted_o = !late && w_rec_q.excepted;
-  assign ret_cycle_o    = late ? late_cycle_q : w_rec_q.cycle;
-  assign ret_ctx_o      = late ? 3'd0 : w_rec_q.ctx;
-  assign ret_pc_o       = late ? late_pc_q : w_rec_q.pc;
-  assign ret_word_o     = late ? late_word_q : w_rec_q.word;
-  assign ret_next_pc_o  = late ? (late_pc_q + 32'd4) : w_rec_q.next_pc;
-  assign ret_cause_o    = late ? 5'd0 : w_rec_q.cause;
-  assign ret_tval_o     = late ? 32'd0 : w_rec_q.tval;
-  assign ret_xrd_o      = late ? (w_late_we ? late_word_q[11:7] : 5'd0) : w_rec_q.xrd;
+  // w_* are 0 where nothing retires, and nothing does when a late instruction is reported.
+  assign ret_valid_o    = w_main_valid || late;
+  assign ret_trap_o     = w_main.trap;
+  assign ret_paired_o   = w_main.paired;
+  assign ret_pending_o  = w_main.pending;
+  assign ret_excepted_o = w_main.excepted;
+  assign ret_cycle_o    = late ? late_cycle_q : (cycle_q - 64'd6);
+  assign ret_ctx_o      = w_main.ctx;
+  assign ret_pc_o       = late ? late_pc_q : w_pc;
+  assign ret_word_o     = late ? late_word_q : w_word;
+  assign ret_next_pc_o  = late ? (late_pc_q + 32'd4) : w_next_pc;
+  assign ret_cause_o    = w_main.cause;
+  assign ret_tval_o     = w_record_value;
+  assign ret_xrd_o      = (w_late_we || w_main.xwe) ? ret_word_o[11:7] : 5'd0;
   assign ret_value_o    = late ? {31'd0, w_late_we && late_vote} : w_value;
-  assign ret_fwe_o      = !late && w_rec_q.fwe;
-  assign ret_frd_o      = late ? 5'd0 : w_rec_q.frd;
+  assign ret_fwe_o      = w_main.fwe;
+  assign ret_frd_o      = w_word[11:7];
   assign ret_fflags_o   = w_solo_fp ? fpu_flags : 5'd0;
-  assign ret_load_o     = !late && w_rec_q.load;
-  assign ret_store_o    = !late && w_rec_q.store;
-  assign ret_addr_o     = w_rec_q.addr;
-  assign ret_mask_o     = w_rec_q.wmask;
-  assign ret_wdata_o    = w_rec_q.wdata;
-  assign ret_csr_o      = late ? 12'd0 : w_rec_q.csr;
-  assign ret_csr_value_o  = w_rec_q.csr_value;
-  assign ret_run_o        = late ? 3'd0 : w_rec_q.run;
-  assign ret_run_pc_o     = w_rec_q.run_pc;
-  assign ret_run_a0_o     = w_rec_q.run_a0;
-  assign ret_run_a1_o     = w_rec_q.run_a1;
+  assign ret_load_o     = w_main.load;
+  assign ret_store_o    = w_main.store;
+  assign ret_addr_o     = w_record_value;
+  assign ret_mask_o     = (w_main.size == 2'd0) ? 8'h01 : (w_main.size == 2'd1) ? 8'h03 : 8'h0F;
+  assign ret_wdata_o    = (w_main.size == 2'd0) ? {24'd0, w_second[7:0]} :
+                          (w_main.size == 2'd1) ? {16'd0, w_second[15:0]} : w_second;
+  assign ret_csr_o        = w_main.csr ? w_word[31:20] : 12'd0;
+  assign ret_csr_value_o  = w_record_value;
+  assign ret_run_o        = w_main.run ? w_word[9:7] : 3'd0;
+  assign ret_run_pc_o     = w_record_value;
+  assign ret_run_a0_o     = w_second;
+  assign ret_run_a1_o     = w_third;
   assign ret_run_stack_o  = xwstack;
   assign ret_run_stride_o = xwstksz;
   assign ret_run_ra_o     = xwra;
-  assign aux_valid_o    = w_aux_q.valid;
-  assign aux_trap_o     = w_aux_q.trap;
-  assign aux_paired_o   = w_aux_q.paired;
-  assign aux_pending_o  = w_aux_q.pending;
-  assign aux_excepted_o = w_aux_q.excepted;
-  assign aux_cycle_o    = w_aux_q.cycle;
-  assign aux_ctx_o      = w_aux_q.ctx;
-  assign aux_pc_o       = w_aux_q.pc;
-  assign aux_word_o     = w_aux_q.word;
-  assign aux_next_pc_o  = w_aux_q.next_pc;
-  assign aux_cause_o    = w_aux_q.cause;
-  assign aux_tval_o     = w_aux_q.tval;
-  assign aux_frd_o      = w_aux_q.frd;
+  assign aux_valid_o    = w_aux_valid;
+  assign aux_trap_o     = w_aux.trap;
+  assign aux_paired_o   = w_aux.paired;
+  assign aux_pending_o  = w_aux.pending;
+  assign aux_excepted_o = w_aux.excepted;
+  assign aux_cycle_o    = cycle_q - 64'd6;
+  assign aux_ctx_o      = w_aux.ctx;
+  assign aux_pc_o       = w_aux_pc;
+  assign aux_word_o     = w_aux_word;
+  assign aux_next_pc_o  = w_aux_next_pc;
+  assign aux_cause_o    = tessera_pkg::TRAP_ILLEGAL_INSTRUCTION;
+  assign aux_tval_o     = w_aux_word;
+  assign aux_frd_o      = w_aux_word[11:7];
   assign aux_value_o    = fpu_result;
   assign aux_fflags_o   = fpu_flags;
   assign done_valid_o   = w_comp_q;
@@ -1105,8 +1123,7 @@ module tile_core (
   assign done_fflags_o  = lane_flags;
 
   assign quiescent_o = issue_quiet && !codes_pending && !exch_busy && !pkt_busy && !release_q && !local_q && !start_valid_q &&
-                       !(f_valid || d_valid_q || r_valid_q || x_valid_q || m_rec_q.valid || n_rec_q.valid ||
-                         w_rec_q.valid || m_aux_q.valid || n_aux_q.valid || w_aux_q.valid || f_comp || d_comp_q ||
+                       !(f_valid || d_valid_q || r_valid_q || x_valid_q || records_busy || f_comp || d_comp_q ||
                          r_comp_q || x_comp_q || m_comp_q || n_comp_q || w_comp_q);
 
   always_comb begin

@@ -1,48 +1,63 @@
-// One lane of the integer divider: restoring, one quotient bit a cycle. The tile has six, indexed by slot, since at most
-// six multi-slot operations are in flight (core.md section 1).
+// The integer divider: six lanes, one for each slot, since at most six multi-slot operations are in flight (core.md
+// section 1). Restoring, one quotient bit a cycle; at most one operation starts in a cycle.
 //
-// Operands with start_i in cycle t; result_o holds from cycle t+33 until the next start. div and rem take 6 slots.
+// Operands with start_i in cycle t; the lane's result holds from cycle t+33 until its next start. div and rem take 6
+// slots.
 module tile_div (
   input  logic        clk_i,
   input  logic        rst_ni,
   input  logic        start_i,
+  input  logic [2:0]  start_lane_i,
   input  logic        rem_i,     // remainder instead of quotient
   input  logic        signed_i,
   input  logic [31:0] a_i,
   input  logic [31:0] b_i,
+  input  logic [2:0]  lane_i,    // whose result is shown
   output logic [31:0] result_o
 );
-  logic [5:0]  left_q;  // steps to go
-  logic        rem_q, negate_q;
-  logic [31:0] quotient_q, rest_q, divisor_q;
-  logic [32:0] shifted, difference;
+  logic [5:0]  left_q [0:5];     // steps to go
+  logic [5:0]  rem_q, negate_q;
+  logic [31:0] quotient_q [0:5];
+  logic [31:0] rest_q [0:5];
+  logic [31:0] divisor_q [0:5];
   logic [31:0] magnitude;
 
-  assign shifted    = {rest_q, quotient_q[31]};
-  assign difference = shifted - {1'b0, divisor_q};
-  assign magnitude  = rem_q ? rest_q : quotient_q;
-  assign result_o   = negate_q ? (32'd0 - magnitude) : magnitude;
+  assign magnitude = rem_q[lane_i] ? rest_q[lane_i] : quotient_q[lane_i];
+  assign result_o  = negate_q[lane_i] ? (32'd0 - magnitude) : magnitude;
 
+  // One bit: the new remainder and the quotient digit.
+  function automatic logic [32:0] step(input logic [31:0] rest, input logic bit_i, input logic [31:0] divisor);
+    logic [32:0] shifted, difference;
+    shifted    = {rest, bit_i};
+    difference = shifted - {1'b0, divisor};
+    step       = {difference[32] ? shifted[31:0] : difference[31:0], !difference[32]};
+  endfunction
+
+  integer l;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      left_q     <= 6'd0;
-      rem_q      <= 1'b0;
-      negate_q   <= 1'b0;
-      quotient_q <= 32'd0;
-      rest_q     <= 32'd0;
-      divisor_q  <= 32'd0;
-    end else if (start_i) begin
-      left_q     <= 6'd32;
-      rem_q      <= rem_i;
+      for (l = 0; l < 6; l = l + 1) left_q[l] <= 6'd0;
+    end else begin
+      for (l = 0; l < 6; l = l + 1) if (left_q[l] != 6'd0) left_q[l] <= left_q[l] - 6'd1;
+      if (start_i) left_q[start_lane_i] <= 6'd32;
+    end
+  end
+
+  integer n;
+  always_ff @(posedge clk_i) begin
+    for (n = 0; n < 6; n = n + 1) begin
+      if (left_q[n] != 6'd0) begin
+        {rest_q[n], quotient_q[n][0]} <= step(rest_q[n], quotient_q[n][31], divisor_q[n]);
+        quotient_q[n][31:1] <= quotient_q[n][30:0];
+      end
+    end
+    if (start_i) begin
+      rem_q[start_lane_i]      <= rem_i;
       // By zero: quotient all ones whatever the signs, remainder a. The most negative by -1 falls out by itself.
-      negate_q   <= signed_i && (rem_i ? a_i[31] : ((a_i[31] != b_i[31]) && (b_i != 32'd0)));
-      quotient_q <= (signed_i && a_i[31]) ? (32'd0 - a_i) : a_i;
-      rest_q     <= 32'd0;
-      divisor_q  <= (signed_i && b_i[31]) ? (32'd0 - b_i) : b_i;
-    end else if (left_q != 6'd0) begin
-      left_q     <= left_q - 6'd1;
-      rest_q     <= difference[32] ? shifted[31:0] : difference[31:0];
-      quotient_q <= {quotient_q[30:0], !difference[32]};
+      negate_q[start_lane_i]   <= signed_i && (rem_i ? a_i[31] : ((a_i[31] != b_i[31]) && (b_i != 32'd0)));
+      quotient_q[start_lane_i] <= (signed_i && a_i[31]) ? (32'd0 - a_i) : a_i;
+      rest_q[start_lane_i]     <= 32'd0;
+      divisor_q[start_lane_i]  <= (signed_i && b_i[31]) ? (32'd0 - b_i) : b_i;
     end
   end
 endmodule

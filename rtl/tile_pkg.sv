@@ -71,52 +71,21 @@ package tile_pkg;
     SupExcept  = 3'd7
   } sup_state_e;
 
-  // A retire record, MAIN or SOLO (core.md section 9). The adapter adds nothing but the order.
+  // What a retire record says beside its addresses and values (core.md section 9).
   typedef struct packed {
-    logic        valid;
-    logic        trap;
-    logic        paired;
-    logic        pending;   // a divider lane delivers value and flags later
-    logic        excepted;  // the trap left the context excepted
-    logic [63:0] cycle;
-    logic [2:0]  ctx;
-    logic [31:0] pc;
-    logic [31:0] word;
-    logic [31:0] next_pc;
-    logic [4:0]  cause;
-    logic [31:0] tval;
-    logic [4:0]  xrd;
-    logic        fwe;       // f[frd] written
-    logic [4:0]  frd;
-    logic        load;
-    logic        store;
-    logic [31:0] addr;
-    logic [7:0]  wmask;     // bytes from addr up
-    logic [31:0] wdata;
-    logic [11:0] csr;       // CSR written, 0 is none
-    logic [31:0] csr_value;
-    logic [2:0]  run;       // worker field of x.run, 0 is none
-    logic [31:0] run_pc;
-    logic [31:0] run_a0;
-    logic [31:0] run_a1;
-  } main_rec_t;
-
-  // The AUX half of a pair, or an AUX that issued alone.
-  typedef struct packed {
-    logic        valid;
-    logic        trap;
-    logic        paired;
-    logic        pending;
-    logic        excepted;
-    logic [63:0] cycle;
-    logic [2:0]  ctx;
-    logic [31:0] pc;
-    logic [31:0] word;
-    logic [31:0] next_pc;
-    logic [4:0]  cause;
-    logic [31:0] tval;
-    logic [4:0]  frd;
-  } aux_rec_t;
-
+    logic       trap;
+    logic       paired;
+    logic       pending;   // a divider lane delivers value and flags later
+    logic       excepted;  // the trap left the context excepted
+    logic       xwe;       // x[rd] written
+    logic       fwe;       // f[rd] written
+    logic       load;
+    logic       store;
+    logic       csr;       // CSR written
+    logic       run;       // x.run
+    logic [1:0] size;      // of the memory access
+    logic [4:0] cause;
+    logic [2:0] ctx;
+  } retire_flags_t;
 
 endpackage
