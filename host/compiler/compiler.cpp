@@ -39,6 +39,7 @@ class Compilation {
       pass("code", [&] { make_code(); });
       pass("allocate", [&] { allocation_ = allocate(ir_, liveness_, platform_, code_.holes); });
       pass("lists", [&] { make_lists(); });
+      check_before_tables();
       pass("exchange", [&] { settled = make_tables(); });
     }
     dump("allocate", [&] { return dump_allocation(ir_, liveness_, allocation_); });
@@ -168,15 +169,35 @@ class Compilation {
     return settled;
   }
 
-  executable::Executable finish(CompileReport& report) {
-    report.json = make_report({ir_, platform_, plan_, control_, code_, allocation_, liveness_, tables_});
-    dump("report", [&] { return report.json; });  // written all the same if it does not fit
+  /// What cannot fit has addresses that no table can say: told before tables are made.
+  void check_before_tables() {
+    tables_.exchange.resize(ir_.graph.tiles());
+    plan_.stacks = plan_.exchange;
+    plan_.data = align_region(plan_.stacks + kWorkers * code_.worker_stack + kSupervisorStackBytes);
+    for (const TileMemory& tile : allocation_.tiles()) {
+      if (tile.lowest < static_cast<std::int64_t>(plan_.data)) {
+        (void)check_memory();
+        return;
+      }
+    }
+  }
+
+  /// Throws if data does not fit above everything else; the report is dumped all the same.
+  nlohmann::ordered_json check_memory() {
+    nlohmann::ordered_json report =
+        make_report({ir_, platform_, plan_, control_, code_, allocation_, liveness_, tables_});
+    dump("report", [&] { return report; });
     const std::vector<std::pair<std::string, std::uint64_t>> categories = {
         {"start", plan_.control - plan_.start},  {"control", plan_.code - plan_.control},
         {"code", plan_.steps - plan_.code},      {"steps", plan_.lists - plan_.steps},
         {"lists", plan_.exchange - plan_.lists}, {"exchange", plan_.stacks - plan_.exchange},
         {"stacks", plan_.data - plan_.stacks}};
     check_fits(ir_, liveness_, allocation_, platform_, plan_.data, categories);
+    return report;
+  }
+
+  executable::Executable finish(CompileReport& report) {
+    report.json = check_memory();
     executable::Executable e =
         emit({ir_, platform_, plan_, control_, code_, allocation_, liveness_, tables_}, options_);
     e.report_json = report.json.dump(1);
