@@ -39,6 +39,7 @@ void Chip::run_program() {
 bool Chip::answer(Ipu::Outcome outcome, Cycle limit) {
   switch (outcome) {
     case Ipu::Outcome::running:
+      ipu_.drain_packets(limit);
       wait_until(limit);
       check_cycle_limit();
       return true;
@@ -73,12 +74,13 @@ void Chip::check_cycle_limit() {
 bool Chip::finish_sync() {
   SyncResult arrived = *ipu_.arrival();
   if (arrived.zone == Zone::internal) {
+    ipu_.drain_packets(arrived.latest);  // in its time: SystemC's must not pass it
     wait_until(arrived.latest);
     ipu_.release(arrived.latest + config_.platform.sync.internal, arrived.vote);
     return true;
   }
   // Packets of the window are where they go before anybody learns of the sync: the interrupt cannot pass them.
-  arrived.latest = std::max(arrived.latest, ipu_.drain_packets());
+  arrived.latest = std::max(arrived.latest, ipu_.drain_packets(kNever));
   if (ipu_.refused()) {
     stop_with_refusal();
     return false;

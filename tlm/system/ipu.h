@@ -75,8 +75,9 @@ class Ipu {
   /// Answers `arrived`: all tiles go on at `z` with the AND of the votes of the zone.
   void release(Cycle z, bool vote);
 
-  /// After `arrived`: does all that packets on the way still do; the latest cycle in which one arrived at a host block.
-  Cycle drain_packets();
+  /// Does what packets on the way do before `limit`, when all tiles have done theirs; the latest cycle in which one
+  /// arrived at a host block.
+  Cycle drain_packets(Cycle limit);
 
   [[nodiscard]] const std::optional<SyncResult>& arrival() const { return arrival_; }
   [[nodiscard]] const std::optional<ZoneConflict>& conflict() const { return conflict_; }

@@ -94,8 +94,8 @@ bool Ipu::run_packets(Cycle limit) {
   }
 }
 
-Cycle Ipu::drain_packets() {
-  lanes_.advance(kNever);
+Cycle Ipu::drain_packets(Cycle limit) {
+  lanes_.advance(limit);
   return lanes_.last_arrival();
 }
 
