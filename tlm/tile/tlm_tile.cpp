@@ -247,7 +247,7 @@ void TlmTile::stray_packet(Address address) {
 void TlmTile::write_memory(Address address, const std::uint8_t* bytes, std::size_t count) {
   const std::size_t offset = address - kSramBase;
   if (offset > sram_.size() || count > sram_.size() - offset) throw std::out_of_range("write outside the SRAM");
-  std::memcpy(sram_.data() + offset, bytes, count);
+  if (count != 0) std::memcpy(sram_.data() + offset, bytes, count);
   memory_written(address, count);
 }
 

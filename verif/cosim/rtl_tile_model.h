@@ -174,7 +174,7 @@ template <class Model, bool traced>
 void RtlTileModel<Model, traced>::write_memory(Address address, const std::uint8_t* bytes, std::size_t count) {
   const std::size_t offset = address - kSramBase;
   if (offset > sram_.size() || count > sram_.size() - offset) throw std::out_of_range("write outside the SRAM");
-  std::memcpy(sram_.data() + offset, bytes, count);
+  if (count != 0) std::memcpy(sram_.data() + offset, bytes, count);
 }
 
 template <class Model, bool traced>
