@@ -229,9 +229,10 @@ int run_command(Context& context, const Options& options) {
   Progress progress(context.quiet);
   progress.phase("running");
   const auto started = std::chrono::steady_clock::now();
+  const bool observed = !options.trace.empty() || !options.wave.empty();
   ElfEnd end;
   try {
-    end = run_elf(tile, config, program, platform, options.context_id(), limit, [&](Cycle cycle) {
+    end = run_elf(tile, config, program, platform, options.context_id(), limit, observed, [&](Cycle cycle) {
       Shutdown::check();
       progress.update(static_cast<double>(cycle), static_cast<double>(options.max_cycles), cycle);
     });

@@ -144,9 +144,9 @@ TileConfig elf_tile_config(const elf::Program& program, const Platform& platform
 }
 
 ElfEnd run_elf(TileModel& tile, const TileConfig& config, const elf::Program& program, const Platform& platform,
-               ContextId context, Cycle max_cycles, const std::function<void(Cycle)>& between) {
+               ContextId context, Cycle max_cycles, bool observed, const std::function<void(Cycle)>& between) {
   constexpr Cycle kFast = Cycle{1} << 28, kSlow = Cycle{1} << 20;
-  const Cycle stretch = tile.mode() == TileMode::tlm ? kFast : kSlow;
+  const Cycle stretch = tile.mode() == TileMode::tlm && !observed ? kFast : kSlow;
   load(tile, program);
   tile.start_context(context, program.entry(), 0);
   Alone alone(tile, config, platform);

@@ -29,9 +29,9 @@ struct ElfEnd {
 [[nodiscard]] TileConfig elf_tile_config(const elf::Program& program, const Platform& platform, ContextId context);
 
 /// Loads the program into the tile, starts `context` at cycle 0 and runs to the end or to `max_cycles`. `between` is
-/// called with the cycle reached, every few million cycles.
+/// called with the cycle reached, at least every second or so; `observed` says that a trace or waveform slows the run.
 [[nodiscard]] ElfEnd run_elf(TileModel& tile, const TileConfig& config, const elf::Program& program,
-                             const Platform& platform, ContextId context, Cycle max_cycles,
+                             const Platform& platform, ContextId context, Cycle max_cycles, bool observed,
                              const std::function<void(Cycle)>& between);
 
 }  // namespace tessera::cli
