@@ -85,7 +85,7 @@ class Alone {
 
 void load(TileModel& tile, const elf::Program& program) {
   for (const elf::Segment& segment : program.segments())
-    tile.write_memory(segment.address, segment.bytes.data(), segment.bytes.size());
+    if (!segment.bytes.empty()) tile.write_memory(segment.address, segment.bytes.data(), segment.bytes.size());
 }
 
 ElfEnd ended(const TileModel& tile, const TileStop& stop) {

@@ -40,7 +40,7 @@ double thread_seconds() {
 TileRun run_tile(const elf::Program& program, unsigned workers, std::uint32_t rounds, bool exact) {
   TlmTile tile{TileConfig{}};
   for (const auto& segment : program.segments())
-    tile.write_memory(segment.address, segment.bytes.data(), segment.bytes.size());
+    if (!segment.bytes.empty()) tile.write_memory(segment.address, segment.bytes.data(), segment.bytes.size());
   tile.write_memory(program.symbol("rounds").value(), reinterpret_cast<const std::uint8_t*>(&rounds), sizeof rounds);
   tile.force_exact(exact);
   for (unsigned w = 1; w <= workers; ++w) tile.start_context(static_cast<ContextId>(w), program.entry(), 0);
