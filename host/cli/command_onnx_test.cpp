@@ -1,5 +1,5 @@
 // tessera onnx-test: runs directories of ONNX's backend tests on the reference or on the modelled machine and compares
-// with the expected results. Each directory runs in a process of its own, so that nothing one does ends the others.
+// with the expected results. Each data set runs in a process of its own, so that nothing one does ends the others.
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -7,8 +7,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <deque>
+#include <cmath>
 #include <filesystem>
+#include <map>
+#include <memory>
 
 #include "host/cli/commands.h"
 #include "host/golden/compare.h"
@@ -27,11 +29,12 @@ struct Options {
   std::vector<std::string> directories;
   std::string device = "golden";
   golden::Tolerance tolerance;
-  unsigned time_limit = 300;  ///< seconds of wall time for one directory
+  unsigned time_limit = 300;  ///< seconds of wall time for one data set
 };
 
 /// Outputs of the model in its order, in the types it declares.
-std::vector<Tensor> outputs_by_reference(const model::Model& model, const std::vector<Tensor>& inputs) {
+std::vector<Tensor> outputs_of(const Options&, const Context&, const model::Model& model,
+                               const std::vector<Tensor>& inputs) {
   const auto values = golden::run(model, inputs);
   std::vector<Tensor> result;
   for (const model::ValueId id : model.outputs)
@@ -39,13 +42,15 @@ std::vector<Tensor> outputs_by_reference(const model::Model& model, const std::v
   return result;
 }
 
-golden::Comparison run_data_set(const Options& options, const std::string& directory, const std::string& name) {
+golden::Comparison run_data_set(const Options& options, const Context& context, const std::string& directory,
+                                const std::string& name) {
   const model::DataSet set = model::read_data_set(directory, name);
   model::ImportOptions import;
   import.inputs = set.inputs;
   import.narrow_f64 = false;
   const model::Model model = model::import_model(directory + "/model.onnx", import);
-  const std::vector<Tensor> results = outputs_by_reference(model, model::arrange_inputs(model, set.inputs));
+  const std::vector<Tensor> inputs = model::arrange_inputs(model, set.inputs);
+  const std::vector<Tensor> results = outputs_of(options, context, model, inputs);
   if (results.size() != set.outputs.size())
     throw Error(Category::usage, "the directory has another number of outputs than the model", directory,
                 "check the test");
@@ -53,6 +58,13 @@ golden::Comparison run_data_set(const Options& options, const std::string& direc
   for (std::size_t i = 0; i < results.size(); ++i)
     all.merge(golden::compare(results[i], set.outputs[i], options.tolerance, model.value(model.outputs[i]).name));
   return all;
+}
+
+/// A figure of an entry; JSON has no infinity and says null.
+double number(const Json& entry, const char* name) {
+  const auto found = entry.find(name);
+  if (found == entry.end()) return 0.0;
+  return found->is_number() ? found->get<double>() : HUGE_VAL;
 }
 
 std::string one_line(std::string text) {
@@ -71,11 +83,10 @@ Json verdict(const std::string& outcome, const std::string& reason) {
   return entry;
 }
 
-/// The whole of one directory, in this process.
-Json run_directory(const Options& options, const std::string& directory) {
+/// One data set of a directory, in this process.
+Json run_here(const Options& options, const Context& context, const std::string& directory, const std::string& name) {
   try {
-    golden::Comparison all;
-    for (const std::string& name : model::data_sets(directory)) all.merge(run_data_set(options, directory, name));
+    const golden::Comparison all = run_data_set(options, context, directory, name);
     Json entry = verdict(all.passes() ? "pass" : "fail", all.text());
     entry["values"] = all.values;
     entry["max_abs"] = all.max_abs;
@@ -94,17 +105,17 @@ Json run_directory(const Options& options, const std::string& directory) {
   }
 }
 
-/// A directory being run by a child process.
+/// One data set being run by a child process: a failure of any kind stays there, and SystemC elaborates once a process.
 struct Child {
-  std::string directory;
   pid_t pid = -1;
   int pipe = -1;
 };
 
-[[noreturn]] void run_child(const Options& options, const std::string& directory, int pipe) {
-  // The alarm ends a directory that does not come to an end; SIGALRM's default action is enough.
+[[noreturn]] void run_child(const Options& options, const Context& context, const std::string& directory,
+                            const std::string& name, int pipe) {
+  // The alarm ends a run that does not come to an end; SIGALRM's default action is enough.
   alarm(options.time_limit);
-  const std::string text = run_directory(options, directory).dump();
+  const std::string text = run_here(options, context, directory, name).dump();
   std::size_t written = 0;
   while (written < text.size()) {
     const ssize_t n = write(pipe, text.data() + written, text.size() - written);
@@ -114,17 +125,17 @@ struct Child {
   _exit(written == text.size() ? 0 : exit_code(Category::internal));
 }
 
-Child start(const Options& options, const std::string& directory) {
+Child start(const Options& options, const Context& context, const std::string& directory, const std::string& name) {
   int ends[2];
   if (pipe(ends) != 0) throw Error(Category::internal, "cannot make a pipe", directory, "close other programs");
   const pid_t pid = fork();
   if (pid < 0) throw Error(Category::internal, "cannot start a process", directory, "close other programs");
   if (pid == 0) {
     close(ends[0]);
-    run_child(options, directory, ends[1]);
+    run_child(options, context, directory, name, ends[1]);
   }
   close(ends[1]);
-  return {directory, pid, ends[0]};
+  return {pid, ends[0]};
 }
 
 Json finish(const Options& options, const Child& child) {
@@ -146,34 +157,81 @@ Json finish(const Options& options, const Child& child) {
   return entry.is_object() ? entry : verdict("fail", fmt::format("ended with code {}", WEXITSTATUS(status)));
 }
 
+/// A directory is as good as its worst data set.
+void merge(Json& whole, const Json& part) {
+  static const std::map<std::string, int> kRank = {{"pass", 0}, {"unsupported", 1}, {"fail", 2}};
+  if (whole.is_null()) {
+    whole = part;
+    return;
+  }
+  const std::uint64_t values = whole.value("values", std::uint64_t{0}) + part.value("values", std::uint64_t{0});
+  const std::uint64_t ulp = std::max(whole.value("max_ulp", std::uint64_t{0}), part.value("max_ulp", std::uint64_t{0}));
+  const double abs = std::max(number(whole, "max_abs"), number(part, "max_abs"));
+  const double rel = std::max(number(whole, "max_rel"), number(part, "max_rel"));
+  if (kRank.at(part["outcome"]) > kRank.at(whole["outcome"])) whole = part;
+  if (whole["outcome"] == "pass")
+    whole["reason"] = fmt::format("{} values in all data sets, largest error {:.3g} absolute, {:.3g} relative, {} ulp",
+                                  values, abs, rel, ulp);
+  whole["values"] = values;
+  whole["max_abs"] = abs;
+  whole["max_rel"] = rel;
+  whole["max_ulp"] = ulp;
+}
+
 std::string name_of_case(const std::string& directory) {
   std::filesystem::path path(directory);
   if (!path.has_filename()) path = path.parent_path();
   return path.filename().string();
 }
 
+/// A data set to run, or what is wrong with a directory.
+struct Job {
+  std::size_t directory = 0;
+  std::string data_set;
+  Json broken;
+  bool last = false;  ///< of its directory
+  Child child;
+};
+
+std::vector<Job> jobs_of(const Options& options) {
+  std::vector<Job> jobs;
+  for (std::size_t i = 0; i < options.directories.size(); ++i) {
+    try {
+      for (const std::string& name : model::data_sets(options.directories[i])) jobs.push_back({i, name, {}, false, {}});
+    } catch (const Error& error) {
+      Json entry = verdict("fail", error.message());
+      entry["exit_code"] = exit_code(error.category());
+      jobs.push_back({i, "", entry, false, {}});
+    }
+    jobs.back().last = true;
+  }
+  return jobs;
+}
+
 int run_all(const Options& options, Context& context) {
   std::map<std::string, unsigned> counts = {{"pass", 0}, {"fail", 0}, {"unsupported", 0}};
   std::uint64_t values = 0;
-  Json cases = Json::array();
-  std::deque<Child> running;
-  std::size_t next = 0;
-  while (next < options.directories.size() || !running.empty()) {
-    while (next < options.directories.size() && running.size() < context.threads)
-      running.push_back(start(options, options.directories[next++]));
-    const Child child = running.front();
-    running.pop_front();
-    Json entry = finish(options, child);
+  Json cases = Json::array(), entry;
+  std::vector<Job> jobs = jobs_of(options);
+  std::size_t started = 0;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    for (; started < jobs.size() && started < i + context.threads; ++started) {
+      Job& job = jobs[started];
+      if (job.broken.is_null()) job.child = start(options, context, options.directories[job.directory], job.data_set);
+    }
+    merge(entry, jobs[i].broken.is_null() ? finish(options, jobs[i].child) : jobs[i].broken);
+    if (!jobs[i].last) continue;
+    const std::string& directory = options.directories[jobs[i].directory];
     const auto outcome = entry["outcome"].get<std::string>();
     ++counts[outcome];
     values += entry.value("values", std::uint64_t{0});
-    context.print(
-        fmt::format("{:<12}{}: {}", outcome, name_of_case(child.directory), entry["reason"].get<std::string>()));
+    context.print(fmt::format("{:<12}{}: {}", outcome, name_of_case(directory), entry["reason"].get<std::string>()));
     Json record;
-    record["name"] = name_of_case(child.directory);
-    record["directory"] = child.directory;
+    record["name"] = name_of_case(directory);
+    record["directory"] = directory;
     record.update(entry);
     cases.push_back(std::move(record));
+    entry = Json();
   }
   context.print(fmt::format("{} directories on {}: {} pass, {} fail, {} unsupported; {} values compared",
                             options.directories.size(), options.device, counts["pass"], counts["fail"],
@@ -199,7 +257,7 @@ void add_onnx_test(CLI::App& app, Context& context) {
             ->capture_default_str();
         sub.add_option("--rtol", options->tolerance.rtol, "Relative tolerance")->capture_default_str();
         sub.add_option("--atol", options->tolerance.atol, "Absolute tolerance")->capture_default_str();
-        sub.add_option("--time-limit", options->time_limit, "Seconds of wall time for one directory")
+        sub.add_option("--time-limit", options->time_limit, "Seconds of wall time for one data set")
             ->check(CLI::Range(1, 86400))
             ->capture_default_str();
         return [options](Context& c) { return run_all(*options, c); };
