@@ -43,13 +43,16 @@ class PhaseClock : public EventObserver {
 
 class GraphMachine {
  public:
-  explicit GraphMachine(const graph::Graph& graph, const Platform& platform = load_platform("pocket"))
+  /// All tiles are TLM unless `factory` makes others.
+  explicit GraphMachine(const graph::Graph& graph, const Platform& platform = load_platform("pocket"),
+                        const TileFactory& factory = {})
       : compiled_(compiler::compile(graph, platform, CodeletLibrary::builtin())),
         bytes_(executable::write(compiled_.executable)),
         loaded_(executable::read(bytes_, "test")) {
     SystemConfig config;
     config.platform = platform;
-    config.factory = [](const TileConfig& tile, TileMode) { return std::make_unique<TlmTile>(tile); };
+    config.factory = factory;
+    if (!factory) config.factory = [](const TileConfig& tile, TileMode) { return std::make_unique<TlmTile>(tile); };
     config.max_cycles = 50'000'000;
     config.events = &clock_;
     system_ = std::make_unique<System>("system", config);
@@ -60,6 +63,7 @@ class GraphMachine {
   }
 
   engine::Engine& engine() { return *engine_; }
+  driver::Driver& driver() { return *driver_; }
   const compiler::Compiled& compiled() const { return compiled_; }
   const executable::Executable& executable() const { return loaded_; }
   const std::vector<std::uint8_t>& bytes() const { return bytes_; }
