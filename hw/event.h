@@ -15,6 +15,7 @@ struct MachineEvent {
     exchange_end,    ///< last such cycle (L); a0 = table
     run,             ///< a worker's first issue; pc = its entry, a0 = first argument
     exit,            ///< issue cycle of a worker's x.exit; pc of it, a0 = exit code
+    start,           ///< the supervisor was started: its first issue is at or after this cycle; pc = entry
     packet_done,     ///< the tile's packet window is complete; a0 = words received
   };
   Cycle cycle = 0;

@@ -9,6 +9,7 @@
 #include <map>
 
 #include "hw/error.h"
+#include "verif/cosim/shutdown.h"
 
 namespace tessera::cli {
 
@@ -117,6 +118,10 @@ int guarded(Context& context, const Body& body) {
     std::cerr << "tessera: " << error.what() << "\n";
     record_error(context, error);
     return exit_code(error.category());
+  } catch (const Interrupted& interrupted) {
+    std::cerr << "tessera: " << interrupted.what() << " (" << interrupted.signal() << ")\n";
+    context.result["error"]["message"] = interrupted.what();
+    return interrupted.exit_code();
   } catch (const std::bad_alloc&) {
     const Error error(Category::internal, "out of host memory", "", "use a smaller platform or a larger host");
     std::cerr << "tessera: " << error.what() << "\n";

@@ -23,6 +23,10 @@ void CycleProfile::event(const MachineEvent& event) {
   Open& open = open_.at(index);
   using Kind = MachineEvent::Kind;
   switch (event.kind) {
+    case Kind::start:
+      start_ = started_ ? std::min(start_, event.cycle) : event.cycle;
+      started_ = true;
+      [[fallthrough]];
     case Kind::sync_release:
       close(index, event.cycle);
       open = Open();
@@ -34,6 +38,7 @@ void CycleProfile::event(const MachineEvent& event) {
     case Kind::sync_arrive:
       open.arrived = true;
       open.arrival = event.cycle;
+      last_arrival_ = std::max(last_arrival_, event.cycle);
       break;
     case Kind::exchange_begin:
       open.exchanged = true;

@@ -6,8 +6,8 @@
 //             any worker ran
 //   sync      from the tile's arrival to Z'
 //   idle      the rest: supervisor instructions, waits for the first word
-// What comes after the last release counts as a superstep that ends at the end of the run. Fed by machine events; the
-// machine spends no instruction, memory or cycle on it.
+// The start of a program counts as a release. What comes after the last release counts as a superstep that ends at the
+// end of the run. Fed by machine events; the machine spends no instruction, memory or cycle on it.
 #pragma once
 
 #include <cstdint>
@@ -46,8 +46,10 @@ class CycleProfile : public EventObserver {
   /// Per pc at which tile 0 of an IPU was released (the step's key, executable pc -> step): sums over executions.
   [[nodiscard]] const std::map<Address, StepSums>& steps() const { return steps_; }
   [[nodiscard]] std::uint64_t supersteps() const { return supersteps_; }
-  /// First release or start seen; total() of every tile = finish cycle - this.
+  /// Cycle in which the supervisors were started; total() of every tile = finish cycle - this.
   [[nodiscard]] Cycle start() const { return start_; }
+  /// Last arrival at a sync: of a program that ended, the cycle in which it did.
+  [[nodiscard]] Cycle last_arrival() const { return last_arrival_; }
 
  private:
   struct Open {  // the superstep a tile is in
@@ -68,7 +70,8 @@ class CycleProfile : public EventObserver {
   std::vector<CycleSums> sums_;
   std::map<Address, StepSums> steps_;
   std::uint64_t supersteps_ = 0;
-  Cycle start_ = 0;
+  Cycle start_ = 0, last_arrival_ = 0;
+  bool started_ = false;
 };
 
 }  // namespace tessera::profile

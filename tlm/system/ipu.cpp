@@ -57,10 +57,11 @@ void Ipu::make_tiles() {
   }
   seats_.clear();
   seats_.resize(config_.tiles);
+  pristine_ = true;
 }
 
 void Ipu::reset() {
-  make_tiles();
+  if (!pristine_) make_tiles();
   sync_.release();
   fabric_.begin_phase();
   lanes_.reset();
@@ -71,12 +72,14 @@ void Ipu::reset() {
 }
 
 void Ipu::boot(Address pc, Cycle at) {
+  pristine_ = false;
   watch_events();
   for (unsigned t = 0; t < config_.tiles; ++t) {
     if (!active(t)) continue;
     tiles_[t]->start(pc, at);
     seats_[t].status = TileStatus::running;
     seats_[t].progress = at;
+    emit(t, MachineEvent::Kind::start, at, 0);
   }
 }
 

@@ -92,7 +92,10 @@ class Ipu {
 
   [[nodiscard]] unsigned tiles() const { return config_.tiles; }
   [[nodiscard]] std::uint32_t sram_bytes() const { return config_.sram_bytes; }
-  [[nodiscard]] TileModel& tile(unsigned t) { return *tiles_[t]; }
+  [[nodiscard]] TileModel& tile(unsigned t) {
+    pristine_ = false;
+    return *tiles_[t];
+  }
   [[nodiscard]] const TileModel& tile(unsigned t) const { return *tiles_[t]; }
   [[nodiscard]] TileStatus status(unsigned t) const { return seats_[t].status; }
   [[nodiscard]] const SyncUnit& sync() const { return sync_; }
@@ -155,6 +158,7 @@ class Ipu {
   PacketLanes lanes_;
   SyncUnit sync_;
   bool window_open_ = false;  // since the last release packets may move
+  bool pristine_ = false;  // nobody has touched the tiles since they were made: a reset has nothing to do
   Cycle release_ = 0;
   std::optional<SyncResult> arrival_;
   std::optional<ZoneConflict> conflict_;

@@ -1,0 +1,196 @@
+#include "host/cli/machine.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+
+#include "host/cli/tile_list.h"
+#include "hw/error.h"
+#include "tlm/tile/tlm_tile.h"
+#include "verif/cosim/rtl_tile.h"
+#include "verif/cosim/shutdown.h"
+#include "verif/cosim/wave_tile.h"
+
+namespace tessera::cli {
+
+void MachineOptions::add_to(CLI::App& app) {
+  app.add_option("--platform", platform, "c2, pocket, dss8440 or a platform file (tessera platforms lists them)");
+  app.add_option("--ipus", ipus, "Use the first N IPUs of the platform")->type_name("N");
+  app.add_option("--rtl", rtl, "Tiles that run as RTL: 0 or 0,17,40-47 or 1:5 (IPU:tile) or all")->type_name("TILES");
+  app.add_option("--lockstep", lockstep, "Tiles that run as RTL and TLM, compared instruction by instruction")
+      ->type_name("TILES");
+  app.add_option("--max-cycles", max_cycles, "End with exit code 6 after this many tile cycles; 0 is no limit");
+  app.add_option("--wave", wave, "Waveform of the tiles, FST or VCD by suffix; a .gtkw view is written beside it")
+      ->type_name("FILE");
+  app.add_option("--wave-scope", wave_scopes, "Only signals below these scopes, e.g. 'tile3.rtl.*'")
+      ->type_name("PATTERN");
+  app.add_option("--wave-from", wave_from, "First time in the waveform: cycles, or with unit ns, us, ms")
+      ->type_name("TIME");
+  app.add_option("--wave-to", wave_to, "Last time in the waveform")->type_name("TIME");
+  app.add_flag("--plant-adder-fault", plant_adder_fault, "RTL tiles with a wrong bit in the adder, for tests")
+      ->group("");
+}
+
+Cycle parse_time(const std::string& text, const Platform& platform) {
+  const char* begin = text.c_str();
+  char* end = nullptr;
+  const double value = std::strtod(begin, &end);
+  const std::string unit = end;
+  double seconds_per_unit = 0;
+  if (unit == "ns") seconds_per_unit = 1e-9;
+  if (unit == "us") seconds_per_unit = 1e-6;
+  if (unit == "ms") seconds_per_unit = 1e-3;
+  const bool cycles = unit.empty() || unit == "cycles";
+  if (end == begin || std::isdigit(static_cast<unsigned char>(*begin)) == 0 || (!cycles && seconds_per_unit == 0)) {
+    throw Error(Category::usage, "'" + text + "' is no point of time", "",
+                "give cycles (1200) or simulated time with a unit (750ns, 3us, 1ms)");
+  }
+  if (cycles) return static_cast<Cycle>(value);
+  return static_cast<Cycle>(value * seconds_per_unit * static_cast<double>(platform.clock_hz));
+}
+
+namespace {
+
+Platform chosen_platform(const Platform& platform, unsigned ipus) {
+  Platform chosen = platform;
+  if (ipus == 0 || ipus == platform.ipus()) return chosen;
+  if (ipus > platform.ipus()) {
+    throw Error(Category::usage,
+                "--ipus " + std::to_string(ipus) + ", but platform " + platform.name + " has " +
+                    std::to_string(platform.ipus()),
+                "", "give a number up to that, or a larger platform");
+  }
+  if (ipus < platform.ipus_per_card) {
+    chosen.ipus_per_card = ipus;
+    chosen.cards = 1;
+    return chosen;
+  }
+  if (ipus % platform.ipus_per_card != 0) {
+    throw Error(Category::usage, "--ipus " + std::to_string(ipus) + " is no whole number of cards", "",
+                "cards of platform " + platform.name + " have " + std::to_string(platform.ipus_per_card) + " IPUs");
+  }
+  chosen.cards = ipus / platform.ipus_per_card;
+  return chosen;
+}
+
+std::vector<std::vector<TileMode>> tile_modes(const MachineOptions& options, const Platform& platform) {
+  std::vector<std::vector<TileMode>> modes(platform.ipus(), std::vector<TileMode>(platform.tiles, TileMode::tlm));
+  const auto mark = [&](const std::string& list, TileMode mode) {
+    if (list.empty()) return;
+    for (const TileRef t : parse_tile_list(list, platform.ipus(), platform.tiles)) {
+      TileMode& chosen = modes[t.ipu][t.tile];
+      if (chosen != TileMode::tlm) {
+        throw Error(Category::usage,
+                    "tile " + std::to_string(t.ipu) + ":" + std::to_string(t.tile) + " is in both --rtl and --lockstep",
+                    "", "name it in one of the two: lockstep runs the RTL too");
+      }
+      chosen = mode;
+    }
+  };
+  mark(options.rtl, TileMode::rtl);
+  mark(options.lockstep, TileMode::lockstep);
+  return modes;
+}
+
+std::string symbol_text(const executable::Executable& executable, TileRef tile, Address pc) {
+  for (const executable::Instance& instance : executable.instances) {
+    if (instance.ipu != tile.ipu) continue;
+    const executable::Symbol* symbol = executable::find_symbol(executable.programs.at(instance.program), pc);
+    if (symbol == nullptr) return {};
+    char offset[16];
+    std::snprintf(offset, sizeof offset, "+0x%x", pc - symbol->address);
+    return symbol->name + offset;
+  }
+  return {};
+}
+
+}  // namespace
+
+Machine::Machine(const Context& context, const MachineOptions& options, const Platform& platform,
+                 const executable::Executable& executable, Progress& progress)
+    : options_(options),
+      platform_(chosen_platform(platform, options.ipus)),
+      executable_(executable),
+      code_(std::make_shared<CodeCache>()),
+      profile_(platform_.ipus(), platform_.tiles) {
+  if (!options.wave.empty()) {
+    WaveOptions wave;
+    wave.file = options.wave;
+    wave.scopes = options.wave_scopes;
+    if (!options.wave_from.empty()) wave.from = parse_time(options.wave_from, platform_);
+    if (!options.wave_to.empty()) wave.to = parse_time(options.wave_to, platform_);
+    wave.cycle_ps = static_cast<unsigned>(1000000000000ULL / platform_.clock_hz);
+    wave_ = std::make_unique<WaveFile>(wave);
+  }
+  SystemConfig config;
+  config.platform = platform_;
+  config.modes = tile_modes(options, platform_);
+  config.factory = [this](const TileConfig& tile, TileMode mode) { return make_tile(tile, mode); };
+  config.threads = context.threads;
+  config.max_cycles = options.max_cycles;
+  config.events = &profile_;
+  config.symbolizer = [this](TileRef tile, Address pc) { return symbol_text(executable_, tile, pc); };
+  config.stop = [] { return Shutdown::requested() != 0; };
+  config.progress = [&progress, limit = options.max_cycles](Cycle cycle) {
+    progress.update(static_cast<double>(cycle), static_cast<double>(limit), cycle);
+  };
+  system_ = std::make_unique<System>("tessera", config);
+  transport_ = std::make_unique<InProcessTransport>(*system_);
+  driver_ = std::make_unique<driver::Driver>(*transport_);
+}
+
+Machine::~Machine() = default;
+
+std::unique_ptr<TileModel> Machine::make_rtl(const TileConfig& config) {
+  if (options_.plant_adder_fault) return make_faulty_rtl_tile(config);
+  const TileRef ref{static_cast<std::uint16_t>(config.ipu), static_cast<std::uint16_t>(config.tile)};
+  if (wave_ == nullptr || !wave_->wants_rtl(ref)) return make_rtl_tile(config);
+  auto traced = make_traced_rtl_tile(config);
+  traced->attach_wave(wave_->add_rtl(ref));
+  return traced;
+}
+
+std::unique_ptr<TileModel> Machine::make_tile(const TileConfig& config, TileMode mode) {
+  if (mode == TileMode::rtl) return make_rtl(config);
+  std::unique_ptr<TileModel> tile = std::make_unique<TlmTile>(config, code_);
+  if (mode == TileMode::lockstep) {
+    LockstepOptions options;
+    options.symbolizer = [this](TileRef t, Address pc) { return symbol_text(executable_, t, pc); };
+    tile = std::make_unique<LockstepTile>(config, std::move(tile), make_rtl(config), options);
+  }
+  const TileRef ref{static_cast<std::uint16_t>(config.ipu), static_cast<std::uint16_t>(config.tile)};
+  if (wave_ == nullptr || !wave_->wants_tlm(ref)) return tile;
+  return std::make_unique<WaveTile>(config, std::move(tile), wave_->add_tlm(ref));
+}
+
+std::optional<WaveSummary> Machine::close_waves() {
+  if (wave_ == nullptr) return std::nullopt;
+  return wave_->close();
+}
+
+Machine::Statistics Machine::statistics() {
+  Statistics s;
+  for (unsigned ipu = 0; ipu < system_->ipus(); ++ipu) {
+    Ipu& tiles = system_->chip(ipu).ipu();
+    for (unsigned t = 0; t < tiles.tiles(); ++t) {
+      TileModel* tile = &tiles.tile(t);
+      if (auto* wave = dynamic_cast<WaveTile*>(tile)) tile = &wave->inner();
+      s.instructions += tile->retired();
+      s.rtl_tiles += tile->mode() == TileMode::rtl ? 1 : 0;
+      s.tlm_tiles += tile->mode() == TileMode::tlm ? 1 : 0;
+      const auto* lockstep = dynamic_cast<const LockstepTile*>(tile);
+      if (lockstep == nullptr) continue;
+      ++s.lockstep_tiles;
+      const LockstepTile::Counts& counts = lockstep->compared();
+      s.compared.instructions += counts.instructions;
+      s.compared.traps += counts.traps;
+      s.compared.words += counts.words;
+      s.compared.registers += counts.registers;
+      s.compared.memory_bytes += counts.memory_bytes;
+    }
+  }
+  s.last_arrival = profile_.last_arrival();
+  return s;
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,78 @@
+// The modelled machine as the commands use it: platform, which tiles are RTL or in lockstep, waves, limits; with the
+// driver on top. One a process, since SystemC elaborates once.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "host/cli/command.h"
+#include "host/cli/progress.h"
+#include "host/driver/driver.h"
+#include "host/executable/executable.h"
+#include "host/profile/cycles.h"
+#include "hw/platform.h"
+#include "tlm/system/system.h"
+#include "tlm/system/transport.h"
+#include "verif/cosim/lockstep_tile.h"
+#include "verif/cosim/wave.h"
+
+namespace tessera::cli {
+
+/// Options that every command which runs the machine has.
+struct MachineOptions {
+  std::string platform = "c2";
+  unsigned ipus = 0;          ///< --ipus: 0 is all of the platform
+  std::string rtl, lockstep;  ///< tile lists
+  Cycle max_cycles = 0;       ///< of a program; 0 is no limit
+  std::string wave;
+  std::vector<std::string> wave_scopes;
+  std::string wave_from, wave_to;
+  bool plant_adder_fault = false;  ///< tests only: RTL tiles have a wrong bit in the adder
+
+  void add_to(CLI::App& app);
+};
+
+/// A point of time on the command line: "1200" or "1200cycles" (cycles), "3us", "250ns" (simulated time).
+[[nodiscard]] Cycle parse_time(const std::string& text, const Platform& platform);
+
+class Machine {
+ public:
+  /// `executable` names code in reports; must outlive the machine. Throws Error(usage) for wrong options.
+  Machine(const Context& context, const MachineOptions& options, const Platform& platform,
+          const executable::Executable& executable, Progress& progress);
+  ~Machine();
+
+  [[nodiscard]] driver::Driver& driver() { return *driver_; }
+  [[nodiscard]] const Platform& platform() const { return platform_; }
+  [[nodiscard]] System& system() { return *system_; }
+  [[nodiscard]] profile::CycleProfile& profile() { return profile_; }
+
+  /// Closes waves; once, before results are printed. Returns nothing if there are none.
+  [[nodiscard]] std::optional<WaveSummary> close_waves();
+
+  struct Statistics {
+    unsigned rtl_tiles = 0, lockstep_tiles = 0, tlm_tiles = 0;
+    LockstepTile::Counts compared;
+    std::uint64_t instructions = 0;
+    Cycle last_arrival = 0;  ///< cycle in which the program reached its end: the last tile arrived in the host sync
+  };
+  [[nodiscard]] Statistics statistics();
+
+ private:
+  std::unique_ptr<TileModel> make_tile(const TileConfig& config, TileMode mode);
+  std::unique_ptr<TileModel> make_rtl(const TileConfig& config);
+
+  MachineOptions options_;
+  Platform platform_;
+  const executable::Executable& executable_;
+  std::unique_ptr<WaveFile> wave_;
+  std::shared_ptr<CodeCache> code_;
+  std::vector<LockstepTile*> lockstep_tiles_;
+  profile::CycleProfile profile_;
+  std::unique_ptr<System> system_;
+  std::unique_ptr<InProcessTransport> transport_;
+  std::unique_ptr<driver::Driver> driver_;
+};
+
+}  // namespace tessera::cli

@@ -1,0 +1,133 @@
+#include "host/cli/model_inputs.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <filesystem>
+
+#include "host/onnx/tensor_io.h"
+#include "host/onnx/test_case.h"
+#include "hw/error.h"
+
+namespace tessera::cli {
+
+void InputOptions::add_to(CLI::App& app) {
+  app.add_option("--input", inputs, "Tensor of an input: TensorProto (.pb) or NumPy (.npy)")->type_name("NAME=FILE");
+  app.add_option("--inputs", directory, "Directory with a file for each input: input_0.pb, input_1.pb, ...")
+      ->type_name("DIR");
+  app.add_option("--shape", shapes, "Shape of an input that the model leaves open")->type_name("NAME=1,3,224,224");
+}
+
+namespace {
+
+std::pair<std::string, std::string> split(const std::string& text, const std::string& option) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
+    throw Error(Category::usage, option + " '" + text + "' is not NAME=VALUE", "",
+                "name the input of the model: " + option + " x=...");
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+void check_name(const std::string& name, const model::Interface& interface) {
+  std::string names;
+  for (const model::Declared& input : interface.inputs) {
+    if (input.name == name) return;
+    names += (names.empty() ? "" : ", ") + input.name;
+  }
+  throw Error(Category::usage, "the model has no input '" + name + "'", "", "its inputs are: " + names);
+}
+
+}  // namespace
+
+std::map<std::string, model::Tensor> read_inputs(const InputOptions& options, const model::Interface& interface) {
+  std::map<std::string, model::Tensor> tensors;
+  if (!options.directory.empty()) {
+    if (!std::filesystem::is_directory(options.directory)) {
+      throw Error(Category::usage, "--inputs is no directory", options.directory,
+                  "name the directory that holds input_0.pb, ...");
+    }
+    tensors = model::read_inputs(options.directory, interface);
+  }
+  for (const std::string& text : options.inputs) {
+    const auto [name, file] = split(text, "--input");
+    check_name(name, interface);
+    tensors[name] = model::read_tensor(file);
+  }
+  if (!options.directory.empty() && tensors.empty())
+    throw Error(Category::usage, "--inputs holds no file for any input of the model", options.directory,
+                "files are input_0.pb, input_1.pb, ... in the order of the model's inputs");
+  return tensors;
+}
+
+std::map<std::string, model::Shape> parse_shapes(const InputOptions& options, const model::Interface& interface) {
+  std::map<std::string, model::Shape> shapes;
+  for (const std::string& text : options.shapes) {
+    const auto [name, extents] = split(text, "--shape");
+    check_name(name, interface);
+    model::Shape& shape = shapes[name];
+    const char* at = extents.data();
+    const char* end = at + extents.size();
+    for (;;) {
+      std::int64_t extent = 0;
+      const auto [next, error] = std::from_chars(at, end, extent);
+      if (error != std::errc() || extent < 0 || (next != end && *next != ','))
+        throw Error(Category::usage, "--shape '" + text + "' is no list of extents", "",
+                    "write it as " + name + "=1,3,224,224");
+      shape.push_back(extent);
+      if (next == end) break;
+      at = next + 1;
+    }
+  }
+  return shapes;
+}
+
+namespace {
+
+/// xorshift64*: values for inputs that nobody gave; f32 in [-1, 1), integers 0..9, bool.
+model::Tensor synthetic_tensor(const model::Value& value, std::uint64_t seed) {
+  model::Tensor tensor(value.type, value.shape);
+  std::uint64_t state = seed * 0x9E3779B97F4A7C15ULL + 0x2545F4914F6CDD1DULL;
+  for (std::int64_t i = 0; i < tensor.elements(); ++i) {
+    state ^= state >> 12;
+    state ^= state << 25;
+    state ^= state >> 27;
+    const std::uint32_t draw = static_cast<std::uint32_t>((state * 0x2545F4914F6CDD1DULL) >> 40);  // 24 bits
+    if (value.type == model::Type::f32) {
+      tensor.set(i, static_cast<float>(draw) / 8388608.0F - 1.0F);
+    } else if (value.type == model::Type::boolean) {
+      tensor.set(i, static_cast<std::uint8_t>(draw & 1));
+    } else {
+      const std::uint64_t integer = draw % 10;
+      std::memcpy(tensor.data.data() + static_cast<std::size_t>(i) * model::size_of(value.type), &integer,
+                  model::size_of(value.type));
+    }
+  }
+  return tensor;
+}
+
+}  // namespace
+
+std::vector<model::Tensor> arrange(const model::Model& model, const std::map<std::string, model::Tensor>& given,
+                                   bool synthetic, std::uint64_t seed) {
+  std::vector<model::Tensor> tensors;
+  for (const model::ValueId id : model.inputs) {
+    const model::Value& value = model.value(id);
+    if (const auto found = given.find(value.name); found != given.end()) {
+      tensors.push_back(model::narrowed(found->second, "input '" + value.name + "'"));
+      if (tensors.back().type != value.type || tensors.back().shape != value.shape)
+        throw Error(Category::usage,
+                    fmt::format("input '{}' is {} {}, but the model takes {} {}", value.name,
+                                model::name_of(found->second.type), model::to_string(found->second.shape),
+                                model::name_of(value.declared), model::to_string(value.shape)),
+                    value.name, "give a tensor of that type and shape");
+    } else if (synthetic) {
+      tensors.push_back(synthetic_tensor(value, seed + tensors.size()));
+    } else {
+      throw Error(Category::usage, "no tensor was given for input '" + value.name + "'", "",
+                  "give --input " + value.name + "=FILE.pb or --inputs DIR, or --synthetic for values from the seed");
+    }
+  }
+  return tensors;
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,123 @@
+#include "host/cli/run_report.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <stdexcept>
+
+#include "host/onnx/tensor_io.h"
+#include "hw/error.h"
+
+namespace tessera::cli {
+
+namespace {
+
+nlohmann::ordered_json sums_json(const profile::CycleSums& sums) {
+  nlohmann::ordered_json json;
+  json["compute"] = sums.compute;
+  json["exchange"] = sums.exchange;
+  json["sync"] = sums.sync;
+  json["idle"] = sums.idle;
+  json["total"] = sums.total();
+  return json;
+}
+
+std::string step_name(const executable::Executable& executable, Address pc) {
+  const executable::Step* step = executable::find_step(executable.programs.front(), pc);
+  return step == nullptr ? fmt::format("pc 0x{:05x}", pc)
+                         : step->path + (step->name.empty() ? "" : " (" + step->name + ")");
+}
+
+}  // namespace
+
+nlohmann::ordered_json cycles_json(const profile::CycleProfile& profile, const executable::Executable& executable) {
+  nlohmann::ordered_json json;
+  json["definitions"] = {{"exchange", "first to last cycle with a word on a port of the tile"},
+                         {"compute", "release (after an exchange: its end) to 6 cycles behind the last worker's exit"},
+                         {"sync", "arrival of the tile to the release of all"},
+                         {"idle", "the rest"},
+                         {"total", "compute + exchange + sync + idle = cycles of the run, for each tile"}};
+  profile::CycleSums all;
+  const Cycle total = profile.last_arrival() - profile.start();
+  auto& tiles = json["tiles"] = nlohmann::ordered_json::array();
+  for (std::size_t i = 0; i < profile.tiles().size(); ++i) {
+    const profile::CycleSums& sums = profile.tiles()[i];
+    if (sums.total() == 0) continue;  // not active
+    if (sums.total() != total)
+      throw std::logic_error(fmt::format("profile: tile {} has {} cycles of {}", i, sums.total(), total));
+    all += sums;
+    tiles.push_back(sums_json(sums));
+    tiles.back()["tile"] = i;
+  }
+  json["all_tiles"] = sums_json(all);
+  json["supersteps"] = profile.supersteps();
+  auto& steps = json["steps"] = nlohmann::ordered_json::array();
+  for (const auto& [pc, step] : profile.steps()) {
+    nlohmann::ordered_json entry;
+    entry["step"] = step_name(executable, pc);
+    entry["pc"] = pc;
+    entry["executions"] = step.executions;
+    entry["cycles"] = step.cycles;
+    entry["tiles"] = sums_json(step.tiles);
+    steps.push_back(std::move(entry));
+  }
+  return json;
+}
+
+void add_run(nlohmann::ordered_json& result, const Machine& machine, const CompiledModel& compiled,
+             const DeviceRun& run) {
+  const Machine::Statistics& s = run.statistics;
+  result["platform"] = machine.platform().name;
+  result["batch"] = compiled.batch;
+  result["chunk"] = compiled.chunk;
+  result["cycles"] = run.cycles;
+  result["simulated_seconds"] = machine.platform().seconds(run.cycles);
+  result["instructions"] = s.instructions;
+  result["host_steps"] = run.result.host_steps;
+  result["tiles"] = {{"tlm", s.tlm_tiles}, {"rtl", s.rtl_tiles}, {"lockstep", s.lockstep_tiles}};
+  result["lockstep"] = {{"instructions", s.compared.instructions}, {"traps", s.compared.traps},
+                        {"exchange_words", s.compared.words},      {"registers", s.compared.registers},
+                        {"memory_bytes", s.compared.memory_bytes}, {"mismatches", 0}};
+  result["exchange"] = {{"words_sent", run.result.counters.words_sent},
+                        {"words_received", run.result.counters.words_received},
+                        {"packets", run.result.counters.packets}};
+  result["wall"] = {
+      {"compile_seconds", compiled.seconds},
+      {"run_seconds", run.seconds},
+      {"cycles_per_second", run.seconds > 0 ? static_cast<double>(run.cycles) / run.seconds : 0},
+      {"instructions_per_second", run.seconds > 0 ? static_cast<double>(s.instructions) / run.seconds : 0}};
+}
+
+namespace {
+
+std::string text_report(const nlohmann::ordered_json& report) {
+  std::string text = "Tessera run report\n\n";
+  for (const auto& [key, value] : report.items())
+    if (value.is_primitive()) text += fmt::format("{:<20} {}\n", key, value.dump());
+  if (!report.contains("cycle_profile")) return text;
+  text += "\nCycles by step (summed over executions; shares of all tiles' cycles)\n";
+  text += fmt::format("{:>12} {:>6} {:>8} {:>9} {:>6} {:>6}  step\n", "cycles", "times", "compute", "exchange", "sync",
+                      "idle");
+  for (const auto& step : report["cycle_profile"]["steps"]) {
+    const auto& tiles = step["tiles"];
+    const double total = tiles["total"].get<double>();
+    const auto share = [&](const char* key) { return total > 0 ? 100.0 * tiles[key].get<double>() / total : 0.0; };
+    text += fmt::format("{:>12} {:>6} {:>7.1f}% {:>8.1f}% {:>5.1f}% {:>5.1f}%  {}\n",
+                        step["cycles"].get<std::uint64_t>(), step["executions"].get<std::uint64_t>(), share("compute"),
+                        share("exchange"), share("sync"), share("idle"), step["step"].get<std::string>());
+  }
+  return text;
+}
+
+}  // namespace
+
+void write_report(const std::string& directory, const nlohmann::ordered_json& report) {
+  std::error_code failed;
+  std::filesystem::create_directories(directory, failed);
+  if (failed)
+    throw Error(Category::usage, "cannot make the report directory: " + failed.message(), directory, "check the path");
+  model::write_file(directory + "/report.json", report.dump(2) + "\n");
+  model::write_file(directory + "/report.txt", text_report(report));
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,206 @@
+#include "host/cli/session.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <filesystem>
+
+#include "host/onnx/tensor_io.h"
+#include "hw/error.h"
+#include "verif/cosim/shutdown.h"
+
+namespace tessera::cli {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+compiler::Options compiler_options(const model::Model& model, const CompileSettings& settings, Progress& progress) {
+  compiler::Options options;
+  options.name = model.name;
+  options.progress = [&progress](const std::string& pass, unsigned number, unsigned passes) {
+    progress.phase("compiling: " + pass);
+    progress.update(number, passes, 0);
+  };
+  if (!settings.dump_directory.empty()) {
+    std::filesystem::create_directories(settings.dump_directory);
+    options.dump = [directory = settings.dump_directory](const std::string& pass, const nlohmann::ordered_json& json) {
+      model::write_file(directory + "/" + pass + ".json", json.dump(2) + "\n");
+    };
+  }
+  return options;
+}
+
+}  // namespace
+
+CompiledModel compile_model(const model::Model& model, const Platform& platform, const CompileSettings& settings,
+                            Progress& progress) {
+  const Clock::time_point start = Clock::now();
+  progress.phase("lowering");
+  nn::Options lowering;
+  lowering.tiles = platform.tiles;
+  lowering.sram_bytes = platform.sram_bytes;
+  lowering.chunk = settings.chunk;
+  lowering.expose_nodes = settings.expose_nodes;
+  nn::Lowered lowered = nn::lower(model, lowering);
+  compiler::Compiled compiled = compiler::compile(lowered.graph, platform, CodeletLibrary::builtin(),
+                                                  compiler_options(model, settings, progress));
+  CompiledModel result;
+  result.executable = std::move(compiled.executable);
+  result.inputs = std::move(lowered.inputs);
+  result.outputs = std::move(lowered.outputs);
+  result.notes = std::move(lowered.notes);
+  result.batch = lowered.batch;
+  result.chunk = lowered.chunk;
+  result.report = std::move(compiled.report.json);
+  result.executable.interface_json = interface_json(result);
+  result.seconds = seconds_since(start);
+  return result;
+}
+
+namespace {
+
+nlohmann::ordered_json to_json(const nn::Binding& binding) {
+  nlohmann::ordered_json json;
+  json["name"] = binding.name;
+  json["stream"] = binding.stream;
+  json["type"] = model::name_of(binding.type);
+  json["declared"] = model::name_of(binding.declared);
+  json["shape"] = binding.shape;
+  json["rows"] = binding.rows;
+  json["known"] = binding.known.data;
+  return json;
+}
+
+model::Type type_of(const std::string& name) {
+  for (unsigned i = 0; i <= static_cast<unsigned>(model::Type::f64); ++i)
+    if (model::name_of(static_cast<model::Type>(i)) == name) return static_cast<model::Type>(i);
+  throw Error(Category::usage, "the executable's interface names an unknown type '" + name + "'");
+}
+
+nn::Binding from_json(const nlohmann::json& json) {
+  nn::Binding binding;
+  binding.name = json.at("name");
+  binding.stream = json.at("stream");
+  binding.type = type_of(json.at("type"));
+  binding.declared = type_of(json.at("declared"));
+  binding.shape = json.at("shape").get<model::Shape>();
+  binding.rows = json.at("rows");
+  if (!binding.streamed()) {
+    binding.known = model::Tensor(binding.type, binding.shape);
+    binding.known.data = json.at("known").get<std::vector<std::uint8_t>>();
+  }
+  return binding;
+}
+
+}  // namespace
+
+std::string interface_json(const CompiledModel& compiled) {
+  nlohmann::ordered_json json;
+  json["batch"] = compiled.batch;
+  json["chunk"] = compiled.chunk;
+  json["inputs"] = nlohmann::ordered_json::array();
+  json["outputs"] = nlohmann::ordered_json::array();
+  for (const nn::Binding& binding : compiled.inputs) json["inputs"].push_back(to_json(binding));
+  for (const nn::Binding& binding : compiled.outputs) json["outputs"].push_back(to_json(binding));
+  return json.dump();
+}
+
+void read_interface(CompiledModel& compiled) {
+  try {
+    const nlohmann::json json = nlohmann::json::parse(compiled.executable.interface_json);
+    compiled.batch = json.at("batch");
+    compiled.chunk = json.at("chunk");
+    for (const auto& binding : json.at("inputs")) compiled.inputs.push_back(from_json(binding));
+    for (const auto& binding : json.at("outputs")) compiled.outputs.push_back(from_json(binding));
+  } catch (const nlohmann::json::exception& error) {
+    throw Error(Category::usage,
+                std::string("the executable does not describe its inputs and outputs: ") + error.what(),
+                compiled.executable.name, "compile the model again");
+  }
+}
+
+namespace {
+
+void check_input(const nn::Binding& binding, const model::Tensor& tensor) {
+  if (tensor.shape == binding.shape && tensor.type == binding.type) return;
+  throw Error(
+      Category::usage,
+      fmt::format("input '{}' is {} {}, but the program takes {} {}", binding.name, model::name_of(tensor.type),
+                  model::to_string(tensor.shape), model::name_of(binding.type), model::to_string(binding.shape)),
+      binding.name, "give a tensor of that type and shape, or compile the model for this one");
+}
+
+std::uint64_t expected_steps(const CompiledModel& compiled) {
+  return compiled.chunk > 0 ? static_cast<std::uint64_t>((compiled.batch + compiled.chunk - 1) / compiled.chunk) : 1;
+}
+
+void connect(engine::Engine& engine, const CompiledModel& compiled, const std::vector<model::Tensor>& inputs,
+             std::vector<model::Tensor>& outputs) {
+  for (std::size_t i = 0; i < compiled.inputs.size(); ++i) {
+    const nn::Binding& binding = compiled.inputs[i];
+    check_input(binding, inputs.at(i));
+    if (!binding.streamed()) continue;
+    engine.connect(binding.stream,
+                   engine::Source([&binding, &tensor = inputs[i]](std::uint64_t step, std::uint8_t* to) {
+                     nn::fill_step(binding, tensor, step, to);
+                   }));
+  }
+  for (std::size_t i = 0; i < compiled.outputs.size(); ++i) {
+    const nn::Binding& binding = compiled.outputs[i];
+    outputs.push_back(binding.streamed() ? model::Tensor(binding.type, binding.shape) : binding.known);
+    outputs.back().name = binding.name;
+  }
+  for (std::size_t i = 0; i < compiled.outputs.size(); ++i) {
+    const nn::Binding& binding = compiled.outputs[i];
+    if (!binding.streamed()) continue;
+    engine.connect(binding.stream,
+                   engine::Sink([&binding, &tensor = outputs[i]](std::uint64_t step, const std::uint8_t* from) {
+                     nn::drain_step(binding, tensor, step, from);
+                   }));
+  }
+}
+
+}  // namespace
+
+DeviceRun run_compiled(Machine& machine, const CompiledModel& compiled, const std::vector<model::Tensor>& inputs,
+                       Progress& progress) {
+  if (inputs.size() != compiled.inputs.size()) {
+    throw Error(Category::usage,
+                fmt::format("the program takes {} inputs, but {} were given", compiled.inputs.size(), inputs.size()));
+  }
+  const Clock::time_point start = Clock::now();
+  engine::Options options;
+  options.service_ns = machine.platform().host.service_ns;
+  options.prefetched_ns = machine.platform().host.service_prefetch_ns;
+  const std::uint64_t steps = expected_steps(compiled);
+  options.progress = [&](std::uint64_t step, const std::string&) {
+    progress.update(static_cast<double>(step), static_cast<double>(steps), machine.profile().last_arrival());
+  };
+  DeviceRun run;
+  engine::Engine engine(compiled.executable, machine.driver(), options);
+  progress.phase("loading");
+  engine.load();
+  connect(engine, compiled, inputs, run.outputs);
+  progress.phase("running");
+  try {
+    run.result = engine.run();
+  } catch (const RunStopped&) {  // a signal, seen by the machine's run loop
+    Shutdown::check();
+    throw;
+  }
+  progress.finish();
+  machine.profile().finish(machine.profile().last_arrival());
+  run.cycles = machine.profile().last_arrival() - machine.profile().start();
+  for (std::size_t i = 0; i < run.outputs.size(); ++i) {
+    run.outputs[i] = model::widened(run.outputs[i], compiled.outputs[i].declared);
+    run.outputs[i].name = compiled.outputs[i].name;
+  }
+  run.statistics = machine.statistics();
+  run.seconds = seconds_since(start);
+  return run;
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,53 @@
+// From a model to results on the modelled machine: lower, compile, load, run, gather the outputs. Shared by run,
+// compile, exec and onnx-test.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "host/cli/machine.h"
+#include "host/compiler/compiler.h"
+#include "host/engine/engine.h"
+#include "host/nn/lower.h"
+#include "host/onnx/model.h"
+
+namespace tessera::cli {
+
+/// A model compiled for a platform, with what carries its tensors.
+struct CompiledModel {
+  executable::Executable executable;
+  std::vector<nn::Binding> inputs, outputs;  ///< in the model's order
+  std::vector<nn::PlanNote> notes;
+  std::int64_t batch = 0, chunk = 0;
+  nlohmann::ordered_json report;  ///< the compiler's, deterministic
+  double seconds = 0;             ///< wall time of lowering and compiling
+};
+
+struct CompileSettings {
+  std::int64_t chunk = 0;      ///< --chunk: rows a step of the batch loop; 0: by cost
+  bool expose_nodes = false;   ///< every node's result readable by the host
+  std::string dump_directory;  ///< --dump: one JSON file a pass
+};
+
+[[nodiscard]] CompiledModel compile_model(const model::Model& model, const Platform& platform,
+                                          const CompileSettings& settings, Progress& progress);
+
+/// The bindings of an executable that `tessera compile` wrote, and back.
+[[nodiscard]] std::string interface_json(const CompiledModel& compiled);
+void read_interface(CompiledModel& compiled);
+
+struct DeviceRun {
+  std::vector<model::Tensor> outputs;  ///< in the model's order, types as the model declares
+  engine::RunResult result;
+  Cycle cycles = 0;  ///< from the start of the supervisors to the last arrival at the program's end
+  Machine::Statistics statistics;
+  double seconds = 0;  ///< wall time of loading and running
+};
+
+/// Loads and runs on `machine`. `inputs` in the model's order, checked against the bindings (Error usage).
+[[nodiscard]] DeviceRun run_compiled(Machine& machine, const CompiledModel& compiled,
+                                     const std::vector<model::Tensor>& inputs, Progress& progress);
+
+}  // namespace tessera::cli
