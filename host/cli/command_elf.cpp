@@ -10,13 +10,13 @@
 #include "host/cli/commands.h"
 #include "host/cli/elf_runner.h"
 #include "host/cli/progress.h"
+#include "host/cli/rtl_factory.h"
 #include "host/cli/trace_writer.h"
 #include "hw/disassembler.h"
 #include "hw/error.h"
 #include "hw/generated/machine.h"
 #include "tlm/tile/tlm_tile.h"
 #include "verif/cosim/lockstep_tile.h"
-#include "verif/cosim/rtl_tile.h"
 #include "verif/cosim/shutdown.h"
 #include "verif/cosim/wave.h"
 #include "verif/cosim/wave_tile.h"
@@ -29,7 +29,6 @@ struct Options {
   std::string program, model = "tlm", context = "supervisor", signature, trace, wave, platform = "c2";
   std::vector<std::string> wave_scopes;
   Cycle max_cycles = 0, wave_from = 0, wave_to = kNever;
-  bool plant_adder_fault = false;
   [[nodiscard]] ContextId context_id() const { return context == "worker" ? 1 : 0; }
 };
 
@@ -128,9 +127,8 @@ class Bench {
     wave_ = std::make_unique<WaveFile>(wave);
   }
   std::unique_ptr<TileModel> make_rtl(const TileConfig& config) {
-    if (options_.plant_adder_fault) return make_faulty_rtl_tile(config);
-    if (!wave_ || !wave_->wants_rtl({})) return make_rtl_tile(config);
-    auto traced = make_traced_rtl_tile(config);
+    if (!wave_ || !wave_->wants_rtl({})) return rtl_tile(config);
+    auto traced = traced_rtl_tile(config);
     traced->attach_wave(wave_->add_rtl({}));
     return traced;
   }

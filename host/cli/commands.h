@@ -8,6 +8,7 @@ namespace tessera::cli {
 /// Adds every command of this build.
 void add_all_commands(CLI::App& app, Context& context);
 
+void add_run_command(CLI::App& app, Context& context);
 void add_elf(CLI::App& app, Context& context);
 void add_onnx_test(CLI::App& app, Context& context);
 /// platforms, isa, registers.

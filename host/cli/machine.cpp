@@ -4,10 +4,10 @@
 #include <cctype>
 #include <cstdlib>
 
+#include "host/cli/rtl_factory.h"
 #include "host/cli/tile_list.h"
 #include "hw/error.h"
 #include "tlm/tile/tlm_tile.h"
-#include "verif/cosim/rtl_tile.h"
 #include "verif/cosim/shutdown.h"
 #include "verif/cosim/wave_tile.h"
 
@@ -27,8 +27,6 @@ void MachineOptions::add_to(CLI::App& app) {
   app.add_option("--wave-from", wave_from, "First time in the waveform: cycles, or with unit ns, us, ms")
       ->type_name("TIME");
   app.add_option("--wave-to", wave_to, "Last time in the waveform")->type_name("TIME");
-  app.add_flag("--plant-adder-fault", plant_adder_fault, "RTL tiles with a wrong bit in the adder, for tests")
-      ->group("");
 }
 
 Cycle parse_time(const std::string& text, const Platform& platform) {
@@ -142,10 +140,9 @@ Machine::Machine(const Context& context, const MachineOptions& options, const Pl
 Machine::~Machine() = default;
 
 std::unique_ptr<TileModel> Machine::make_rtl(const TileConfig& config) {
-  if (options_.plant_adder_fault) return make_faulty_rtl_tile(config);
   const TileRef ref{static_cast<std::uint16_t>(config.ipu), static_cast<std::uint16_t>(config.tile)};
-  if (wave_ == nullptr || !wave_->wants_rtl(ref)) return make_rtl_tile(config);
-  auto traced = make_traced_rtl_tile(config);
+  if (wave_ == nullptr || !wave_->wants_rtl(ref)) return rtl_tile(config);
+  auto traced = traced_rtl_tile(config);
   traced->attach_wave(wave_->add_rtl(ref));
   return traced;
 }

@@ -14,6 +14,7 @@
 #include "hw/platform.h"
 #include "tlm/system/system.h"
 #include "tlm/system/transport.h"
+#include "tlm/tile/code_cache.h"
 #include "verif/cosim/lockstep_tile.h"
 #include "verif/cosim/wave.h"
 
@@ -28,7 +29,6 @@ struct MachineOptions {
   std::string wave;
   std::vector<std::string> wave_scopes;
   std::string wave_from, wave_to;
-  bool plant_adder_fault = false;  ///< tests only: RTL tiles have a wrong bit in the adder
 
   void add_to(CLI::App& app);
 };

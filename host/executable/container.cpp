@@ -289,6 +289,7 @@ void section(A& a, Executable& e, std::size_t id) {
       a.list(e.host_steps, each);
       break;
     default:
+      a.text(e.interface_json);
       a.text(e.report_json);
       break;
   }

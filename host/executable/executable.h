@@ -218,6 +218,7 @@ struct Executable {
   std::vector<Instance> instances;
   std::vector<Stream> streams;
   std::vector<HostStep> host_steps;  ///< code i + 1 is host_steps[i]
+  std::string interface_json;        ///< the model's inputs and outputs and the streams that carry them
   std::string report_json;           ///< what the compiler reports: memory, passes, vertices; for --explain
 
   [[nodiscard]] const Stream* find_stream(const std::string& stream_name) const;

@@ -43,6 +43,7 @@ Executable example() {
   e.instances = {{0, 0, 0}};
   e.streams = {{"in", true, Type::u8, 5, 0, 8, {{0, 1, 0, 5}}, {{1, 0x44000, 0, 2}}}};
   e.host_steps = {{1, "main/in", {0}, {}}};
+  e.interface_json = "{}";
   e.report_json = "{}";
   return e;
 }
