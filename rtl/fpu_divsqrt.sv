@@ -73,7 +73,10 @@ module fpu_divsqrt (
     end
   end
 
-  logic        [5:0]  count_q [0:5];    // iterations left, plus one for rounding; 0 is idle
+  // A lane is active for 27 cycles: 26 bits, then rounding when the common counter comes to its end.
+  logic        [5:0]  active_q;
+  logic        [4:0]  tick_q;
+  logic        [4:0]  end_q [0:5];
   logic        [5:0]  sqrt_q, known_q, sign_q;
   logic        [2:0]  rm_q [0:5];
   logic signed [10:0] exp_q [0:5];
@@ -96,6 +99,7 @@ module fpu_divsqrt (
   endfunction
 
   // Lanes that started in different cycles round in different cycles: one unit serves all.
+  logic        [5:0]  ends;
   logic               rounds, round_sign;
   logic        [2:0]  round_lane, round_rm;
   logic signed [10:0] round_exp;
@@ -104,15 +108,15 @@ module fpu_divsqrt (
   logic        [31:0] rounded;
   logic        [4:0]  rounded_flags;
 
-  integer k;
+  assign ends = (active_q == 6'd0) ? 6'd0 : active_q &
+                {end_q[5] == tick_q, end_q[4] == tick_q, end_q[3] == tick_q,
+                 end_q[2] == tick_q, end_q[1] == tick_q, end_q[0] == tick_q};
   always_comb begin
     rounds = 1'b0;
     round_lane = 3'd0;
-    for (k = 0; k < 6; k = k + 1) begin
-      if (count_q[k] == 6'd1 && !known_q[k]) begin
-        rounds = 1'b1;
-        round_lane = k[2:0];
-      end
+    if ((ends & ~known_q) != 6'd0) begin
+      rounds = 1'b1;
+      round_lane = ends[0] ? 3'd0 : ends[1] ? 3'd1 : ends[2] ? 3'd2 : ends[3] ? 3'd3 : ends[4] ? 3'd4 : 3'd5;
     end
     round_sign = 1'b0;
     round_rm = 3'd0;
@@ -136,14 +140,18 @@ module fpu_divsqrt (
   logic a_less;
   assign a_less = a_sig < b_sig;
 
-  integer l;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      for (l = 0; l < 6; l = l + 1) count_q[l] <= 6'd0;
+      active_q <= 6'd0;
+      tick_q <= 5'd0;
     end else begin
-      for (l = 0; l < 6; l = l + 1) if (count_q[l] != 6'd0) count_q[l] <= count_q[l] - 6'd1;
-      if (start_i) count_q[start_lane_i] <= 6'd27;
+      tick_q <= tick_q + 5'd1;
+      active_q <= (active_q & ~ends) | (start_i ? (6'd1 << start_lane_i) : 6'd0);
     end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (start_i) end_q[start_lane_i] <= tick_q + 5'd27;
   end
 
   // The known result waits where the computed one will stand: the tile looks in cycle t+28 only.
@@ -160,11 +168,13 @@ module fpu_divsqrt (
 
   integer n;
   always_ff @(posedge clk_i) begin
-    for (n = 0; n < 6; n = n + 1) begin
-      if (count_q[n] > 6'd1) begin
-        {bits_q[n][0], rest_q[n]} <= step(sqrt_q[n], rest_q[n], operand_q[n], bits_q[n]);
-        bits_q[n][25:1] <= bits_q[n][24:0];
-        if (sqrt_q[n]) operand_q[n] <= {operand_q[n][23:0], 2'd0};
+    if (active_q != 6'd0) begin
+      for (n = 0; n < 6; n = n + 1) begin
+        if (active_q[n] && !ends[n]) begin
+          {bits_q[n][0], rest_q[n]} <= step(sqrt_q[n], rest_q[n], operand_q[n], bits_q[n]);
+          bits_q[n][25:1] <= bits_q[n][24:0];
+          if (sqrt_q[n]) operand_q[n] <= {operand_q[n][23:0], 2'd0};
+        end
       end
     end
     if (start_i) begin
@@ -187,7 +197,7 @@ module fpu_divsqrt (
     end
   end
 
-  assign busy_o = count_q[lane_i] != 6'd0;
+  assign busy_o = active_q[lane_i];
   assign result_o = result_q[lane_i];
   assign fflags_o = fflags_q[lane_i];
 endmodule

@@ -190,13 +190,16 @@ module tile_csr (
   assign we        = access_i && commit_i && writes && !illegal_o;
   assign written_o = we;
   always_comb begin
-    case (f3[1:0])
-      2'd1: value = operand;
-      2'd2: value = read_o | operand;
-      default: value = read_o & ~operand;
-    endcase
+    value = 32'd0;
+    if (access_i) begin
+      case (f3[1:0])
+        2'd1: value = operand;
+        2'd2: value = read_o | operand;
+        default: value = read_o & ~operand;
+      endcase
+    end
     after_o = value;
-    case (number)
+    if (we) case (number)
       tessera_pkg::CSR_FFLAGS: after_o = {27'd0, value[4:0]};
       tessera_pkg::CSR_FRM: after_o = {29'd0, value[2:0]};
       tessera_pkg::CSR_FCSR: after_o = {24'd0, value[7:0]};

@@ -15,7 +15,10 @@ module tile_div (
   input  logic [2:0]  lane_i,    // whose result is shown
   output logic [31:0] result_o
 );
-  logic [5:0]  left_q [0:5];     // steps to go
+  // A lane is active for 32 cycles, until the common counter comes to its end.
+  logic [5:0]  active_q, ends;
+  logic [5:0]  tick_q;
+  logic [5:0]  end_q [0:5];
   logic [5:0]  rem_q, negate_q;
   logic [31:0] quotient_q [0:5];
   logic [31:0] rest_q [0:5];
@@ -33,22 +36,32 @@ module tile_div (
     step       = {difference[32] ? shifted[31:0] : difference[31:0], !difference[32]};
   endfunction
 
-  integer l;
+  assign ends = (active_q == 6'd0) ? 6'd0 :
+                {end_q[5] == tick_q, end_q[4] == tick_q, end_q[3] == tick_q,
+                 end_q[2] == tick_q, end_q[1] == tick_q, end_q[0] == tick_q};
+
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      for (l = 0; l < 6; l = l + 1) left_q[l] <= 6'd0;
+      active_q <= 6'd0;
+      tick_q   <= 6'd0;
     end else begin
-      for (l = 0; l < 6; l = l + 1) if (left_q[l] != 6'd0) left_q[l] <= left_q[l] - 6'd1;
-      if (start_i) left_q[start_lane_i] <= 6'd32;
+      tick_q   <= tick_q + 6'd1;
+      active_q <= (active_q & ~ends) | (start_i ? (6'd1 << start_lane_i) : 6'd0);
     end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (start_i) end_q[start_lane_i] <= tick_q + 6'd32;
   end
 
   integer n;
   always_ff @(posedge clk_i) begin
-    for (n = 0; n < 6; n = n + 1) begin
-      if (left_q[n] != 6'd0) begin
-        {rest_q[n], quotient_q[n][0]} <= step(rest_q[n], quotient_q[n][31], divisor_q[n]);
-        quotient_q[n][31:1] <= quotient_q[n][30:0];
+    if (active_q != 6'd0) begin
+      for (n = 0; n < 6; n = n + 1) begin
+        if (active_q[n]) begin
+          {rest_q[n], quotient_q[n][0]} <= step(rest_q[n], quotient_q[n][31], divisor_q[n]);
+          quotient_q[n][31:1] <= quotient_q[n][30:0];
+        end
       end
     end
     if (start_i) begin

@@ -77,13 +77,13 @@ module tile_xregs (
 
   // The stack of worker w is at base + w * stride, w = 1..6; summed up one after another.
   logic [31:0] stack [1:6];
+  integer k;
   always_comb begin
-    stack[1] = run_stack_i + run_stride_i;
-    stack[2] = stack[1] + run_stride_i;
-    stack[3] = stack[2] + run_stride_i;
-    stack[4] = stack[3] + run_stride_i;
-    stack[5] = stack[4] + run_stride_i;
-    stack[6] = stack[5] + run_stride_i;
+    for (k = 1; k <= 6; k = k + 1) stack[k] = 32'd0;
+    if (run_i != 6'd0) begin
+      stack[1] = run_stack_i + run_stride_i;
+      for (k = 2; k <= 6; k = k + 1) stack[k] = stack[k-1] + run_stride_i;
+    end
   end
 
   integer w;
