@@ -234,6 +234,11 @@ class Binder {
     for (const graph::Run& r : runs) {
       step_touch(r.variable.index, field);
       const bool dense = r.count == 1 || r.stride == 1;
+      if (field.writes() && r.stride == 0 && r.count > 1) {
+        bad(fmt::format("field {} writes one element of {} at {} places of its view", field.name,
+                        ir_.graph.variable(r.variable).name, r.count),
+            ir_.graph.vertex_name(vertex));
+      }
       const std::uint64_t n = dense ? 1 : r.stride == 0 ? 1 : r.count;
       for (std::uint64_t i = 0; i < n; ++i) {
         const auto first = static_cast<std::uint64_t>(r.first + static_cast<std::int64_t>(i) * r.stride);
@@ -265,7 +270,9 @@ class Binder {
     const Access* read = nullptr;
     const Access* other = nullptr;
     const auto reaches = [](const Access* past, const Access& a) {
-      return past != nullptr && past->variable == a.variable && past->end > a.begin && !same_vertex(*past, a);
+      // One vertex may read what it writes (in place), but not write an element twice.
+      return past != nullptr && past->variable == a.variable && past->end > a.begin &&
+             (!same_vertex(*past, a) || (past->write && a.write));
     };
     for (const Access& a : accesses_) {
       if (reaches(write, a)) conflict(*write, a);

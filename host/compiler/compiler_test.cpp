@@ -366,6 +366,20 @@ TEST(Compiler, FieldErrorsNameBothSides) {
               }),
               {"element 5 of floats", "written by", "left", "right", "layer1"});
   expect_says(with([&](Graph& g, const Tensor& f, const Tensor&) {
+                const auto [cs, v] = vertex(g, "Relu_f32");
+                g.connect(v, "x", f);
+                g.connect(v, "y", f.slice(0, 1).broadcast(8, 0));
+                return cs;
+              }),
+              {"field y", "floats", "8 places", "adder"});
+  expect_says(with([&](Graph& g, const Tensor& f, const Tensor&) {
+                const auto [cs, v] = vertex(g, "Relu_f32");
+                g.connect(v, "x", f.slice(0, 4));
+                g.connect(v, "y", Tensor::concat({f.slice(0, 3), f.slice(2, 3)}));
+                return cs;
+              }),
+              {"element 2 of floats", "adder"});
+  expect_says(with([&](Graph& g, const Tensor& f, const Tensor&) {
                 const auto cs = g.add_compute_set("layer1");
                 const auto reader = g.add_vertex(cs, "Relu_f32", 1, "reader");
                 g.connect(reader, "x", f.slice(0, 4));

@@ -25,7 +25,9 @@ const Program* program_of(const Executable& executable, unsigned ipu) {
 std::string place(const Program& program, Address pc) {
   const executable::Symbol* symbol = executable::find_symbol(program, pc);
   if (symbol == nullptr) return fmt::format("pc 0x{:05x}", pc);
-  return fmt::format("pc 0x{:05x} ({}+0x{:x})", pc, symbol->name, pc - symbol->address);
+  const std::string source = executable::find_source(program, pc);
+  return fmt::format("pc 0x{:05x} ({}+0x{:x}{})", pc, symbol->name, pc - symbol->address,
+                     source.empty() ? "" : ", " + source);
 }
 
 /// Vertices that may have been running: records of this tile and worker whose codelet holds the pc.
