@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "hw/error.h"
 #include "verif/compiler/graph_machine.h"
 
 namespace tessera {
@@ -471,6 +472,33 @@ TEST(CompilerSystem, StreamsFeedALoop) {
       }
     }
     for (std::size_t i = 0; i < 21; ++i) ASSERT_EQ(echoed[step][i], 10 * step + 20 - i);
+  }
+}
+
+TEST(CompilerSystem, ATrapInACodeletNamesVertexComputeSetAndSource) {
+  Graph g(4);
+  const Tensor x = g.add_variable(Type::u32, {8}, "x");
+  const Tensor y = g.add_variable(Type::u32, {8}, "y");
+  g.map(x, 2);
+  g.map(y, 2);
+  const auto cs = g.add_compute_set("layer7");
+  const auto v = g.add_vertex(cs, "CopyStrided_u32", 2, "wanderer");
+  g.connect(v, "x", x);
+  g.connect(v, "y", y);
+  for (const char* n : {"n0", "n1", "n2", "n3"}) g.set_value(v, n, std::string(n) == "n3" ? 4U : 1U);
+  for (const char* s : {"xs0", "xs1", "xs2", "ys0", "ys1", "ys2", "ys3"}) g.set_value(v, s, 0U);
+  g.set_value(v, "xs3", 0x100000U);  // far outside the SRAM
+  g.add_entry("main", Program::execute(cs));
+  GraphMachine m(g);
+  try {
+    m.engine().run("main");
+    FAIL() << "no exception";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.category(), Category::device_exception);
+    const std::string text = e.what();
+    for (const char* part : {"tile 2", "worker", "CopyStrided_u32", "wanderer", "layer7", "copy.c:"}) {
+      EXPECT_NE(text.find(part), std::string::npos) << part << " in " << text;
+    }
   }
 }
 
