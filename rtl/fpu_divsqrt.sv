@@ -14,7 +14,7 @@ module fpu_divsqrt (
   input  logic [31:0] a_i,
   input  logic [31:0] b_i,
   input  logic [2:0]  lane_i,        // 0..5: whose state the outputs show
-  output logic        busy_o,        // an operation is in flight (cycles t+1 .. t+27)
+  output logic        busy_o,        // some operation is in flight (cycles t+1 .. t+27)
   output logic [31:0] result_o,
   output logic [4:0]  fflags_o
 );
@@ -197,7 +197,7 @@ module fpu_divsqrt (
     end
   end
 
-  assign busy_o = active_q[lane_i];
+  assign busy_o = active_q != 6'd0;
   assign result_o = result_q[lane_i];
   assign fflags_o = fflags_q[lane_i];
 endmodule

@@ -40,6 +40,14 @@ module tile #(
 );
   localparam logic [31:0] SramEnd = tessera_pkg::SRAM_BASE + (Doublewords * 8);
 
+  logic unit_clk, unit_on;
+
+  tile_clock_gate u_unit_clock (
+    .clk_i,
+    .enable_i(unit_on),
+    .clk_o(unit_clk)
+  );
+
   logic fetch_req;
   logic [31:0] fetch_addr;
   logic [63:0] fetch_data;
@@ -63,6 +71,8 @@ module tile #(
     .cycle_i,
     .slot_i,
     .quiescent_o(),
+    .unit_clk_i(unit_clk),
+    .unit_on_o(unit_on),
     .tile_i,
     .ipu_i,
     .ntiles_i,

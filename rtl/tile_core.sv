@@ -13,6 +13,10 @@ module tile_core (
   input  logic [2:0]  slot_i,
   output logic        quiescent_o,        // nothing happens until a pin changes
 
+  // Gated clock of the engines and divider lanes: rises with clk_i in cycles with unit_on_o, may else stay low.
+  input  logic        unit_clk_i,
+  output logic        unit_on_o,
+
   // Identity. Sampled all the time, so may change only while nothing runs.
   input  logic [11:0] tile_i,
   input  logic [7:0]  ipu_i,
@@ -182,7 +186,7 @@ module tile_core (
   logic [6:0]  f_except;
   tile_pkg::sup_state_e sup_state;
 
-  logic        exch_busy, exch_resume, exch_fault, pkt_busy, pkt_resume, pkt_fault, stray, stray_taken, pkt_window;
+  logic        exch_busy, exch_resume, exch_fault, pkt_busy, pkt_wakes, pkt_resume, pkt_fault, stray, stray_taken, pkt_window;
   logic [4:0]  exch_cause, pkt_cause;
   logic [31:0] exch_fault_addr, pkt_fault_addr, stray_addr, xpktcnt;
   logic [63:0] exch_fault_cycle;
@@ -788,10 +792,11 @@ module tile_core (
   // the completion of the last slot is in W. A start that a trap voids does no harm: nobody fetches the result.
   logic [31:0] div_result, fdiv_result;
   logic [4:0]  fdiv_flags;
-  logic        fdiv_busy;
+  logic        fdiv_busy, div_busy;
 
   tile_div u_div (
-    .clk_i, .rst_ni,
+    .clk_i        (unit_clk_i),
+    .rst_ni,
     .start_i      (e_int_ok && e_dec.div),
     .start_lane_i (x_slot),
     .rem_i        (x_word_q[13]),
@@ -799,10 +804,12 @@ module tile_core (
     .a_i          (x_rs1_q),
     .b_i          (x_rs2_q),
     .lane_i       (slot_q),
+    .busy_o       (div_busy),
     .result_o     (div_result)
   );
   fpu_divsqrt u_fdiv (
-    .clk_i, .rst_ni,
+    .clk_i        (unit_clk_i),
+    .rst_ni,
     .start_i      (r_valid_q && r_has_fp && r_fpd.lane),
     .start_lane_i (r_slot),
     .sqrt_i       (r_fpd.sqrt),
@@ -837,9 +844,14 @@ module tile_core (
     end
   end
 
+  // Whatever has work or gets some now. Arrivals on the packet lane count too.
+  assign unit_on_o = exch_busy || pkt_busy || pkt_wakes || div_busy || fdiv_busy || e_exch || e_pkt || release_q ||
+                     stray_taken || (e_slots != 3'd1) || (r_valid_q && r_has_fp && r_fpd.lane) || packet_rx_valid_i;
+
   // ---- engines -----------------------------------------------------------------------------------------------------------
   tile_exchange u_exchange (
-    .clk_i, .rst_ni,
+    .clk_i         (unit_clk_i),
+    .rst_ni,
     .cycle_i       (cycle_q),
     .start_i       (e_exch),
     .table_i       (e_rs1),
@@ -870,7 +882,8 @@ module tile_core (
   );
 
   tile_packet u_packet (
-    .clk_i, .rst_ni,
+    .clk_i         (unit_clk_i),
+    .rst_ni,
     .cycle_i       (cycle_q),
     .tile_i        (tile_q),
     .ipu_i         (ipu_q),
@@ -902,6 +915,7 @@ module tile_core (
     .rx_last_i     (packet_rx_last_i),
     .xpktcnt_o     (xpktcnt),
     .busy_o        (pkt_busy),
+    .wakes_o       (pkt_wakes),
     .resume_o      (pkt_resume),
     .fault_o       (pkt_fault),
     .fault_cause_o (pkt_cause),

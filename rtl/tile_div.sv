@@ -13,6 +13,7 @@ module tile_div (
   input  logic [31:0] a_i,
   input  logic [31:0] b_i,
   input  logic [2:0]  lane_i,    // whose result is shown
+  output logic        busy_o,    // some lane works
   output logic [31:0] result_o
 );
   // A lane is active for 32 cycles, until the common counter comes to its end.
@@ -25,6 +26,7 @@ module tile_div (
   logic [31:0] divisor_q [0:5];
   logic [31:0] magnitude;
 
+  assign busy_o    = (active_q != 6'd0);
   assign magnitude = rem_q[lane_i] ? rest_q[lane_i] : quotient_q[lane_i];
   assign result_o  = negate_q[lane_i] ? (32'd0 - magnitude) : magnitude;
 

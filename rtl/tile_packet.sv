@@ -39,6 +39,7 @@ module tile_packet (
   // To the issue stage.
   output logic [31:0] xpktcnt_o,
   output logic        busy_o,
+  output logic        wakes_o,        // an arrived word is not yet handled
   output logic        resume_o,
   output logic        fault_o,
   output logic [4:0]  fault_cause_o,
@@ -152,6 +153,7 @@ module tile_packet (
   assign complete = (state_q == Drain) && (awaited_q == 32'd0) && (count_q == {12'd0, expected_q}) &&
                     (cycle_i > issue_q + 64'd12);
   assign busy_o   = (state_q != Idle);
+  assign wakes_o  = rx_valid_q;
   assign resume_o = (state_q == Finish) && (cycle_i >= complete_q + 64'd6);
   assign fault_o  = fault_q;
   assign fault_cause_o = cause_q;

@@ -216,6 +216,7 @@ void RtlTileModel<Model, traced>::store(Address address, std::uint64_t data, uns
 template <class Model, bool traced>
 void RtlTileModel<Model, traced>::settle() {
   model_.clk_i = 0;
+  model_.unit_clk_i = 0;
   model_.eval();
 }
 
@@ -298,6 +299,7 @@ void RtlTileModel<Model, traced>::edge(Time next) {
     starts_.erase(starts_.begin());
   }
   dump(false);
+  model_.unit_clk_i = model_.unit_on_o || model_.packet_rx_valid_i;
   model_.clk_i = 1;
   model_.eval();
   model_.fetch_data_i = fetch_data_;
