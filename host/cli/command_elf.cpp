@@ -278,7 +278,6 @@ void add_elf(CLI::App& app, Context& context) {
         sub.add_option("--wave-scope", options->wave_scopes, "Only signals below these scopes")->type_name("PATTERN");
         sub.add_option("--wave-from", options->wave_from, "First cycle in the waveform")->type_name("CYCLE");
         sub.add_option("--wave-to", options->wave_to, "Last cycle in the waveform")->type_name("CYCLE");
-        sub.add_flag("--plant-adder-fault", options->plant_adder_fault, "For tests: RTL with a wrong adder")->group("");
         sub.add_option("--platform", options->platform, "Platform: latencies and memory size")->type_name("NAME|FILE");
         return [options](Context& c) { return run_command(c, *options); };
       });
