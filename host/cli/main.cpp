@@ -10,6 +10,8 @@ namespace tessera::cli {
 
 void add_all_commands(CLI::App& app, Context& context) {
   add_run_command(app, context);
+  add_compile_command(app, context);
+  add_exec_command(app, context);
   add_elf(app, context);
   add_onnx_test(app, context);
   add_hw_commands(app, context);

@@ -130,4 +130,16 @@ std::vector<model::Tensor> arrange(const model::Model& model, const std::map<std
   return tensors;
 }
 
+LoadedModel load_model(const Context& context, const std::string& file, const InputOptions& options) {
+  const model::Interface interface = model::read_interface(file);
+  LoadedModel loaded;
+  loaded.given = read_inputs(options, interface);
+  model::ImportOptions import;
+  import.inputs = loaded.given;
+  import.shapes = parse_shapes(options, interface);
+  loaded.model = model::import_model(file, import);
+  for (const std::string& warning : loaded.model.warnings) context.warn(warning);
+  return loaded;
+}
+
 }  // namespace tessera::cli

@@ -26,6 +26,13 @@ struct InputOptions {
 [[nodiscard]] std::map<std::string, model::Shape> parse_shapes(const InputOptions& options,
                                                                const model::Interface& interface);
 
+/// A model imported with what the command line says of its inputs; warnings go to standard error.
+struct LoadedModel {
+  model::Model model;
+  std::map<std::string, model::Tensor> given;
+};
+[[nodiscard]] LoadedModel load_model(const Context& context, const std::string& file, const InputOptions& options);
+
 /// In the model's order, narrowed to what the machine holds. An input without file is drawn from `seed` if
 /// `synthetic`, else an Error (usage) that names it.
 [[nodiscard]] std::vector<model::Tensor> arrange(const model::Model& model,

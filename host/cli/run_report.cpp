@@ -120,4 +120,11 @@ void write_report(const std::string& directory, const nlohmann::ordered_json& re
   model::write_file(directory + "/report.txt", text_report(report));
 }
 
+void write_failed_report(const Context& context, const std::string& directory, const Error& error) {
+  if (directory.empty()) return;
+  nlohmann::ordered_json report = context.result;
+  report["error"] = {{"message", error.message()}, {"where", error.where()}, {"advice", error.advice()}};
+  write_report(directory, report);
+}
+
 }  // namespace tessera::cli

@@ -35,6 +35,13 @@ compiler::Options compiler_options(const model::Model& model, const CompileSetti
 
 }  // namespace
 
+void CompileSettings::add_to(CLI::App& app) {
+  app.add_option("--chunk", chunk, "Rows of the batch a step; 0: chosen by cost")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N");
+  app.add_option("--dump-passes", dump_directory, "Write what each compiler pass made as JSON")->type_name("DIR");
+}
+
 CompiledModel compile_model(const model::Model& model, const Platform& platform, const CompileSettings& settings,
                             Progress& progress) {
   const Clock::time_point start = Clock::now();

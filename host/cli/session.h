@@ -29,6 +29,8 @@ struct CompileSettings {
   std::int64_t chunk = 0;      ///< --chunk: rows a step of the batch loop; 0: by cost
   bool expose_nodes = false;   ///< every node's result readable by the host
   std::string dump_directory;  ///< --dump: one JSON file a pass
+
+  void add_to(CLI::App& app);
 };
 
 [[nodiscard]] CompiledModel compile_model(const model::Model& model, const Platform& platform,

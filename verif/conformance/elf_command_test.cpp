@@ -177,7 +177,7 @@ TEST_F(ElfCommandFiles, PlantedAdderFaultIsALockstepMismatch) {
   const std::string wave = directory + "/fault.vcd";
   const std::string path = program("carry", code);
   EXPECT_EQ(tessera({"elf", path, "--model", "lockstep"}).exit_code, 0);
-  const Outcome outcome = tessera({"elf", path, "--model", "lockstep", "--plant-adder-fault", "--wave", wave});
+  const Outcome outcome = tessera_faulty({"elf", path, "--model", "lockstep", "--wave", wave});
   EXPECT_EQ(outcome.exit_code, 7) << outcome.err;
   EXPECT_NE(outcome.err.find("addi"), std::string::npos) << outcome.err;
   EXPECT_NE(read_file(wave).find("$enddefinitions"), std::string::npos);

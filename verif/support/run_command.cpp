@@ -95,10 +95,22 @@ Outcome run_command(const std::vector<std::string>& arguments, const CommandOpti
   return outcome;
 }
 
-Outcome tessera(const std::vector<std::string>& arguments, const CommandOptions& options) {
-  std::vector<std::string> all{TESSERA_COMMAND};
+namespace {
+
+Outcome run_built(const char* command, const std::vector<std::string>& arguments, const CommandOptions& options) {
+  std::vector<std::string> all{command};
   all.insert(all.end(), arguments.begin(), arguments.end());
   return run_command(all, options);
+}
+
+}  // namespace
+
+Outcome tessera(const std::vector<std::string>& arguments, const CommandOptions& options) {
+  return run_built(TESSERA_COMMAND, arguments, options);
+}
+
+Outcome tessera_faulty(const std::vector<std::string>& arguments, const CommandOptions& options) {
+  return run_built(TESSERA_FAULTY_COMMAND, arguments, options);
 }
 
 std::string source_path(const std::string& relative) { return std::string(TESSERA_SOURCE_DIR) + "/" + relative; }

@@ -31,6 +31,9 @@ Outcome run_command(const std::vector<std::string>& arguments, const CommandOpti
 /// Runs the built `tessera` with these arguments.
 Outcome tessera(const std::vector<std::string>& arguments, const CommandOptions& options = {});
 
+/// The same build but for the RTL, whose adder has a wrong bit.
+Outcome tessera_faulty(const std::vector<std::string>& arguments, const CommandOptions& options = {});
+
 /// Path of the repository's file, and of a fresh directory of this test below the build folder (emptied).
 std::string source_path(const std::string& relative);
 std::string scratch_directory();

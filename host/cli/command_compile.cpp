@@ -1,0 +1,160 @@
+// tessera compile: ONNX model to executable file; tessera exec: an executable on the modelled machine.
+
+#include <fmt/format.h>
+
+#include "host/cli/commands.h"
+#include "host/cli/device_flow.h"
+#include "host/cli/model_inputs.h"
+#include "host/cli/run_report.h"
+#include "host/executable/container.h"
+#include "hw/error.h"
+#include "verif/cosim/shutdown.h"
+
+namespace tessera::cli {
+
+namespace {
+
+struct CompileOptions {
+  std::string model, output, explain, report, platform = "c2";
+  InputOptions inputs;
+  CompileSettings settings;
+};
+
+/// What is in an executable, for people.
+void explain(Context& context, const executable::Executable& e) {
+  context.print(
+      fmt::format("executable  {} for platform {} ({} bytes of SRAM a tile)", e.name, e.platform_name, e.sram_bytes));
+  for (std::size_t p = 0; p < e.programs.size(); ++p) {
+    const executable::Program& program = e.programs[p];
+    std::uint64_t constant_words = 0, table_words = 0;
+    for (const executable::Constant& c : program.constants) constant_words += c.words.size();
+    for (const executable::TileBlob& b : program.blobs) table_words += program.contents.at(b.content).size();
+    context.print(fmt::format("program     {}: {} tiles, {} steps, {} exchange phases, {} vertex records", p,
+                              program.tiles, program.steps.size(), program.phases.size(), program.vertices.size()));
+    context.print(fmt::format("constants   {} words once; tables and lists {} words on all tiles; {} blobs of code",
+                              constant_words, table_words, program.shared.size()));
+    for (const executable::Region& r : program.regions)
+      context.print(fmt::format("region      {:<9} 0x{:05x} .. 0x{:05x}", r.name, r.begin, r.end));
+    for (const executable::Step& s : program.steps) {
+      std::string cycles = s.predicted_cycles == 0 ? "" : fmt::format("  {} cycles predicted", s.predicted_cycles);
+      context.print(fmt::format("step        0x{:05x}  {} {}{}", s.begin, s.path, s.name, cycles));
+    }
+  }
+  for (const executable::Stream& s : e.streams)
+    context.print(fmt::format("stream      {} {}: {} elements a step, {} bytes in buffer {}", s.input ? "in " : "out",
+                              s.name, s.elements, s.bytes, s.buffer));
+}
+
+int run_compile(Context& context, const CompileOptions& options) {
+  if (!options.explain.empty()) {
+    explain(context, executable::read_file(options.explain));
+    return 0;
+  }
+  if (options.model.empty() || options.output.empty())
+    throw Error(Category::usage, "compile needs MODEL.onnx and -o FILE", "",
+                "or --explain FILE to see what is in an executable");
+  Shutdown::install();
+  Progress progress(context.quiet);
+  const Platform platform = load_platform(options.platform);
+  const LoadedModel loaded = load_model(context, options.model, options.inputs);
+  CompiledModel compiled;
+  try {
+    compiled = compile_model(loaded.model, platform, options.settings, progress);
+  } catch (const Error& error) {
+    write_failed_report(context, options.report, error);
+    throw;
+  }
+  progress.finish();
+  executable::write_file(compiled.executable, options.output);
+  const std::size_t bytes = executable::write(compiled.executable).size();
+  context.result["executable"] = options.output;
+  context.result["bytes"] = bytes;
+  context.result["compiler"] = compiled.report;
+  context.print(
+      fmt::format("executable  {} ({} bytes), compiled in {:.2f} s", options.output, bytes, compiled.seconds));
+  for (const nn::PlanNote& note : compiled.notes)
+    context.print(fmt::format("plan        {}: {}", note.node, note.text));
+  if (!options.report.empty()) write_report(options.report, context.result);
+  return 0;
+}
+
+struct ExecOptions {
+  std::string file;
+  InputOptions inputs;
+  MachineOptions machine;
+  ResultOptions results;
+};
+
+/// Tensors for the program's inputs, by the names of the model's inputs.
+std::vector<model::Tensor> exec_inputs(const ExecOptions& options, const CompiledModel& compiled) {
+  model::Interface interface;
+  for (const nn::Binding& binding : compiled.inputs) {
+    model::Declared declared;
+    declared.name = binding.name;
+    declared.type = model::name_of(binding.declared);
+    interface.inputs.push_back(declared);
+  }
+  const auto given = read_inputs(options.inputs, interface);
+  std::vector<model::Tensor> tensors;
+  for (const nn::Binding& binding : compiled.inputs) {
+    const auto found = given.find(binding.name);
+    if (found == given.end())
+      throw Error(Category::usage, "no tensor was given for input '" + binding.name + "'", "",
+                  "give --input " + binding.name + "=FILE.pb or --inputs DIR");
+    tensors.push_back(model::narrowed(found->second, "input '" + binding.name + "'"));
+  }
+  return tensors;
+}
+
+int run_exec(Context& context, const ExecOptions& options) {
+  Shutdown::install();
+  Progress progress(context.quiet);
+  CompiledModel compiled;
+  compiled.executable = executable::read_file(options.file);
+  const Platform platform = options.machine.platform.empty()
+                                ? load_platform_text(compiled.executable.platform_json, options.file)
+                                : load_platform(options.machine.platform);
+  executable::check_platform(compiled.executable, platform.name, platform.hash());
+  read_interface(compiled);
+  const std::vector<model::Tensor> inputs = exec_inputs(options, compiled);
+  FlowRequest request;
+  request.title = options.file;
+  request.machine = options.machine;
+  request.results = options.results;
+  return run_on_machine(context, request, platform, compiled, inputs, progress);
+}
+
+}  // namespace
+
+void add_compile_command(CLI::App& app, Context& context) {
+  add_command(app, context, "compile", "Compile an ONNX model to an executable file",
+              "tessera compile host/examples/digits/digits.onnx --shape images=599,64 --platform pocket -o digits.tsx",
+              [](CLI::App& sub) -> Body {
+                auto options = std::make_shared<CompileOptions>();
+                sub.add_option("MODEL", options->model, "ONNX file");
+                sub.add_option("-o,--output", options->output, "Executable to write")->type_name("FILE");
+                sub.add_option("--explain", options->explain, "Print what is in an executable, and do nothing else")
+                    ->type_name("FILE");
+                sub.add_option("--platform", options->platform, "c2, pocket, dss8440 or a platform file")
+                    ->capture_default_str();
+                sub.add_option("--report", options->report, "Write report.json and report.txt")->type_name("DIR");
+                options->inputs.add_to(sub);
+                options->settings.add_to(sub);
+                return [options](Context& c) { return run_compile(c, *options); };
+              });
+}
+
+void add_exec_command(CLI::App& app, Context& context) {
+  add_command(app, context, "exec", "Run an executable on the modelled machine",
+              "tessera exec digits.tsx --inputs host/examples/digits", [](CLI::App& sub) -> Body {
+                auto options = std::make_shared<ExecOptions>();
+                sub.add_option("FILE", options->file, "Executable of tessera compile")->required();
+                options->inputs.add_to(sub);
+                options->machine.platform.clear();  // the executable knows its own
+                options->results.add_to(sub);
+                options->machine.add_to(sub);
+                return [options](Context& c) { return run_exec(c, *options); };
+              });
+}
+
+}  // namespace tessera::cli

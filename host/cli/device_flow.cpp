@@ -1,0 +1,171 @@
+#include "host/cli/device_flow.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "host/cli/run_report.h"
+#include "host/onnx/tensor_io.h"
+#include "hw/error.h"
+
+namespace tessera::cli {
+
+void ResultOptions::add_to(CLI::App& app) {
+  app.add_option("--expected", expected, "Compare the outputs with DIR/output_0.pb, ...")->type_name("DIR");
+  app.add_option("--rtol", tolerance.rtol, "Relative tolerance of comparisons")->capture_default_str();
+  app.add_option("--atol", tolerance.atol, "Absolute tolerance of comparisons")->capture_default_str();
+  app.add_option("--labels", labels, "Integer class of each row: prints the accuracy")->type_name("FILE");
+  app.add_option("--out", out, "Write the outputs as DIR/output_0.pb, ...")->type_name("DIR");
+  app.add_option("--report", report, "Write report.json and report.txt")->type_name("DIR");
+}
+
+namespace {
+
+std::string output_file(const std::string& directory, std::size_t index) {
+  return fmt::format("{}/output_{}.pb", directory, index);
+}
+
+golden::Comparison check_expected(const ResultOptions& options, const DeviceRun& run) {
+  golden::Comparison all;
+  for (std::size_t i = 0; i < run.outputs.size(); ++i)
+    all.merge(golden::compare(run.outputs[i], model::read_tensor(output_file(options.expected, i)), options.tolerance,
+                              run.outputs[i].name));
+  return all;
+}
+
+void add_check(Context& context, const std::string& key, const golden::Comparison& comparison) {
+  auto& check = context.result[key];
+  check["passes"] = comparison.passes();
+  check["values"] = comparison.values;
+  check["wrong"] = comparison.wrong;
+  check["max_abs"] = comparison.max_abs;
+  check["max_rel"] = comparison.max_rel;
+  check["max_ulp"] = comparison.max_ulp;
+}
+
+/// Share of rows whose largest element stands at the label. The first output, rows along axis 0.
+void add_accuracy(Context& context, const ResultOptions& options, const DeviceRun& run) {
+  const model::Tensor labels = model::read_tensor(options.labels);
+  const model::Tensor& scores = run.outputs.front();
+  const std::int64_t rows = labels.elements();
+  if (rows == 0 || scores.shape.empty() || scores.shape.front() != rows)
+    throw Error(
+        Category::usage,
+        fmt::format("--labels holds {} labels, but the first output is {}", rows, model::to_string(scores.shape)),
+        options.labels);
+  const std::int64_t classes = scores.elements() / rows;
+  std::int64_t right = 0;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    std::int64_t best = 0;
+    for (std::int64_t c = 1; c < classes; ++c)
+      if (scores.real(row * classes + c) > scores.real(row * classes + best)) best = c;
+    right += best == labels.integer(row) ? 1 : 0;
+  }
+  const double accuracy = static_cast<double>(right) / static_cast<double>(rows);
+  context.result["accuracy"] = {{"rows", rows}, {"right", right}, {"share", accuracy}};
+  context.print(fmt::format("classified  {} of {} right: accuracy {:.2f} %", right, rows, 100.0 * accuracy));
+}
+
+void write_outputs(const std::string& directory, const DeviceRun& run) {
+  std::filesystem::create_directories(directory);
+  for (std::size_t i = 0; i < run.outputs.size(); ++i) model::write_tensor(output_file(directory, i), run.outputs[i]);
+}
+
+void print_run(const Context& context, const Machine& machine, const CompiledModel& compiled, const DeviceRun& run) {
+  const Machine::Statistics& s = run.statistics;
+  if (s.lockstep_tiles > 0) {
+    context.print(fmt::format("lockstep    {} instructions and {} exchange words compared on {} tiles, no mismatch",
+                              s.compared.instructions, s.compared.words, s.lockstep_tiles));
+  }
+  const double simulated = machine.platform().seconds(run.cycles);
+  context.print(fmt::format("machine     {} cycles, {} instructions, {:.3f} ms simulated at {:.1f} GHz", run.cycles,
+                            s.instructions, 1e3 * simulated, static_cast<double>(machine.platform().clock_hz) / 1e9));
+  context.print(
+      fmt::format("speed       {:.2f} Mcycle/s, {:.1f} Minstr/s; compiled in {:.2f} s, loaded and run in {:.2f} s",
+                  static_cast<double>(run.cycles) / run.seconds / 1e6,
+                  static_cast<double>(s.instructions) / run.seconds / 1e6, compiled.seconds, run.seconds));
+  if (compiled.batch > 0) {
+    context.print(fmt::format("throughput  {:.0f} rows per simulated second ({} rows, {} a step)",
+                              static_cast<double>(compiled.batch) / simulated, compiled.batch, compiled.chunk));
+  }
+}
+
+/// The report of a run that did not get to its end: what is known so far.
+void write_partial(const Context& context, const FlowRequest& request, const CompiledModel& compiled) {
+  if (request.results.report.empty()) return;
+  nlohmann::ordered_json report = context.result;
+  report["compiler"] = compiled.report;
+  write_report(request.results.report, report);
+}
+
+void finish_waves(Context& context, Machine& machine) {
+  const std::optional<WaveSummary> waves = machine.close_waves();
+  if (!waves) return;
+  for (const std::string& pattern : waves->unmatched) context.warn("--wave-scope '" + pattern + "' matches no signal");
+  context.result["wave"] = {
+      {"file", waves->file}, {"view", waves->view}, {"signals", waves->signals}, {"changes", waves->changes}};
+}
+
+void write_full_report(Context& context, const FlowRequest& request, Machine& machine, const CompiledModel& compiled) {
+  if (request.results.report.empty()) return;
+  nlohmann::ordered_json report = context.result;
+  report["compiler"] = compiled.report;
+  report["cycle_profile"] = cycles_json(machine.profile(), compiled.executable);
+  write_report(request.results.report, report);
+  context.print(fmt::format("report      {0}/report.json, {0}/report.txt", request.results.report));
+}
+
+/// Compares, prints what was compared, and keeps the first comparison that fails.
+void compare(Context& context, const std::string& label, const std::string& key, const golden::Comparison& comparison,
+             std::string& failure) {
+  add_check(context, key, comparison);
+  context.print(fmt::format("{:<11} {}", label, comparison.text()));
+  if (!comparison.passes() && failure.empty()) failure = comparison.text();
+}
+
+int report_results(Context& context, const FlowRequest& request, Machine& machine, const CompiledModel& compiled,
+                   const DeviceRun& run) {
+  add_run(context.result, machine, compiled, run);
+  if (!request.results.out.empty()) write_outputs(request.results.out, run);
+  const Platform& platform = machine.platform();
+  context.print(fmt::format("model       {} on platform {}: {} tiles, {} in lockstep, {} RTL", request.title,
+                            platform.name, platform.tiles * platform.ipus(), run.statistics.lockstep_tiles,
+                            run.statistics.rtl_tiles));
+  if (!request.results.labels.empty()) add_accuracy(context, request.results, run);
+  std::string failure;
+  if (request.check) compare(context, "reference", "check", request.check(run), failure);
+  if (!request.results.expected.empty())
+    compare(context, "expected", "expected", check_expected(request.results, run), failure);
+  print_run(context, machine, compiled, run);
+  if (context.result.contains("wave")) {
+    context.print(fmt::format("waveform    {} (view {})", context.result["wave"]["file"].get<std::string>(),
+                              context.result["wave"]["view"].get<std::string>()));
+  }
+  write_full_report(context, request, machine, compiled);
+  if (!context.json_file.empty()) context.print("result      " + context.json_file);
+  if (!failure.empty()) {
+    throw Error(Category::wrong_result, "the results differ from what was expected: " + failure, request.title,
+                "--lockstep all tells whether the machine is at fault; --rtol and --atol say what is accepted");
+  }
+  return 0;
+}
+
+}  // namespace
+
+int run_on_machine(Context& context, const FlowRequest& request, const Platform& platform,
+                   const CompiledModel& compiled, const std::vector<model::Tensor>& inputs, Progress& progress) {
+  std::unique_ptr<Machine> machine;
+  try {
+    machine = std::make_unique<Machine>(context, request.machine, platform, compiled.executable, progress);
+    const DeviceRun run = run_compiled(*machine, compiled, inputs, progress);
+    finish_waves(context, *machine);
+    return report_results(context, request, *machine, compiled, run);
+  } catch (...) {  // whatever ended the run: waves and report are closed and readable, then the error goes on
+    progress.finish();
+    if (machine) finish_waves(context, *machine);
+    write_partial(context, request, compiled);
+    throw;
+  }
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,37 @@
+// The part of run and exec that is the same: a compiled model with its inputs goes onto the machine; results are
+// compared, printed and written; waves and reports are closed and readable on every way a run can end.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "host/cli/session.h"
+#include "host/golden/compare.h"
+
+namespace tessera::cli {
+
+struct ResultOptions {
+  std::string labels;    ///< --labels: class of each row
+  std::string out;       ///< --out: directory for the outputs
+  std::string report;    ///< --report: directory
+  std::string expected;  ///< --expected: directory with output_0.pb, ...
+  golden::Tolerance tolerance{1e-4, 1e-5, 0};
+
+  void add_to(CLI::App& app);
+};
+
+struct FlowRequest {
+  std::string title;  ///< file that is run, for the summary
+  MachineOptions machine;
+  ResultOptions results;
+  /// Compares the outputs with a reference; empty if none was asked for.
+  std::function<golden::Comparison(const DeviceRun&)> check;
+};
+
+/// Runs to the end and returns 0, or throws: Error(wrong_result) if a reference or expected file differs, and whatever
+/// ended the run.
+int run_on_machine(Context& context, const FlowRequest& request, const Platform& platform,
+                   const CompiledModel& compiled, const std::vector<model::Tensor>& inputs, Progress& progress);
+
+}  // namespace tessera::cli
