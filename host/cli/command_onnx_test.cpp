@@ -13,6 +13,7 @@
 #include <memory>
 
 #include "host/cli/commands.h"
+#include "host/cli/session.h"
 #include "host/golden/compare.h"
 #include "host/golden/evaluate.h"
 #include "host/onnx/test_case.h"
@@ -28,18 +29,38 @@ using Json = nlohmann::ordered_json;
 struct Options {
   std::vector<std::string> directories;
   std::string device = "golden";
+  std::string platform = "pocket";
   golden::Tolerance tolerance;
   unsigned time_limit = 300;  ///< seconds of wall time for one data set
 };
 
-/// Outputs of the model in its order, in the types it declares.
-std::vector<Tensor> outputs_of(const Options&, const Context&, const model::Model& model,
-                               const std::vector<Tensor>& inputs) {
+std::vector<Tensor> outputs_by_reference(const model::Model& model, const std::vector<Tensor>& inputs) {
   const auto values = golden::run(model, inputs);
   std::vector<Tensor> result;
   for (const model::ValueId id : model.outputs)
     result.push_back(widened(values.at(id).value(), model.value(id).declared));
   return result;
+}
+
+std::vector<Tensor> outputs_by_machine(const Options& options, const Context& context, const model::Model& model,
+                                       const std::vector<Tensor>& inputs) {
+  Progress progress(true);
+  const Platform platform = load_platform(options.platform);
+  const CompiledModel compiled = compile_model(model, platform, {}, progress);
+  MachineOptions machine_options;
+  machine_options.platform = options.platform;
+  machine_options.ipus = 1;
+  if (options.device == "rtl") machine_options.rtl = "all";
+  if (options.device == "lockstep") machine_options.lockstep = "all";
+  Machine machine(context, machine_options, platform, compiled.executable, progress);
+  return run_compiled(machine, compiled, inputs, progress).outputs;
+}
+
+/// Outputs of the model in its order, in the types it declares.
+std::vector<Tensor> outputs_of(const Options& options, const Context& context, const model::Model& model,
+                               const std::vector<Tensor>& inputs) {
+  return options.device == "golden" ? outputs_by_reference(model, inputs)
+                                    : outputs_by_machine(options, context, model, inputs);
 }
 
 golden::Comparison run_data_set(const Options& options, const Context& context, const std::string& directory,
@@ -253,7 +274,7 @@ void add_onnx_test(CLI::App& app, Context& context) {
         auto options = std::make_shared<Options>();
         sub.add_option("DIR", options->directories, "Directories with model.onnx and test_data_set_*/")->required();
         sub.add_option("--device", options->device, "What computes: the reference or the modelled machine")
-            ->check(CLI::IsMember({"golden"}))
+            ->check(CLI::IsMember({"golden", "tlm", "rtl", "lockstep"}))
             ->capture_default_str();
         sub.add_option("--rtol", options->tolerance.rtol, "Relative tolerance")->capture_default_str();
         sub.add_option("--atol", options->tolerance.atol, "Absolute tolerance")->capture_default_str();
