@@ -78,7 +78,7 @@ void throw_unsupported(const std::vector<std::string>& lines, const std::string&
   throw Error(Category::unsupported,
               fmt::format("the model needs what is not supported, in {} node{}:\n  {}", lines.size(),
                           lines.size() == 1 ? "" : "s", fmt::join(lines, "\n  ")),
-              file, "supported are f32, int32, int64 and bool in the operators that docs/ lists");
+              file, "supported are f32, int32, int64 and bool in the operators of docs/onnx.md");
 }
 
 void refuse_unsupported(const ::onnx::ModelProto& proto, const std::string& file, const ImportOptions& options) {
