@@ -77,6 +77,9 @@ void print_run(const Context& context, const Machine& machine, const CompiledMod
     context.print(fmt::format("lockstep    {} instructions and {} exchange words compared on {} tiles, no mismatch",
                               s.compared.instructions, s.compared.words, s.lockstep_tiles));
   }
+  context.print(fmt::format("exchange    {} phases, each took exactly its predicted cycles; {} words received",
+                            context.result["exchange"]["phases_compared"].get<std::uint64_t>(),
+                            run.result.counters.words_received));
   const double simulated = machine.platform().seconds(run.cycles);
   context.print(fmt::format("machine     {} cycles, {} instructions, {:.3f} ms simulated at {:.1f} GHz", run.cycles,
                             s.instructions, 1e3 * simulated, static_cast<double>(machine.platform().clock_hz) / 1e9));
@@ -123,6 +126,18 @@ void compare(Context& context, const std::string& label, const std::string& key,
   if (!comparison.passes() && failure.empty()) failure = comparison.text();
 }
 
+/// The compiler and the machine must agree on every exchange phase: a difference is a fault of Tessera.
+void check_phases(Context& context, Machine& machine, const CompiledModel& compiled) {
+  const profile::PhaseCheck& check = machine.phases();
+  context.result["exchange"]["phases_compared"] = check.compared();
+  context.result["exchange"]["phases_different"] = check.differences().size();
+  if (check.differences().empty()) return;
+  const profile::PhaseDifference& first = check.differences().front();
+  throw std::logic_error(fmt::format("exchange phase '{}' at cycle {} took {} cycles, but {} were predicted",
+                                     compiled.executable.programs.front().phases.at(first.phase).name, first.release,
+                                     first.measured, first.predicted));
+}
+
 int report_results(Context& context, const FlowRequest& request, Machine& machine, const CompiledModel& compiled,
                    const DeviceRun& run) {
   add_run(context.result, machine, compiled, run);
@@ -131,6 +146,7 @@ int report_results(Context& context, const FlowRequest& request, Machine& machin
   context.print(fmt::format("model       {} on platform {}: {} tiles, {} in lockstep, {} RTL", request.title,
                             platform.name, platform.tiles * platform.ipus(), run.statistics.lockstep_tiles,
                             run.statistics.rtl_tiles));
+  check_phases(context, machine, compiled);
   if (!request.results.labels.empty()) add_accuracy(context, request.results, run);
   std::string failure;
   if (request.check) compare(context, "reference", "check", request.check(run), failure);

@@ -110,7 +110,7 @@ Machine::Machine(const Context& context, const MachineOptions& options, const Pl
       platform_(chosen_platform(platform, options.ipus)),
       executable_(executable),
       code_(std::make_shared<CodeCache>()),
-      profile_(platform_.ipus(), platform_.tiles) {
+      observers_(platform_, executable) {
   if (!options.wave.empty()) {
     WaveOptions wave;
     wave.file = options.wave;
@@ -126,7 +126,7 @@ Machine::Machine(const Context& context, const MachineOptions& options, const Pl
   config.factory = [this](const TileConfig& tile, TileMode mode) { return make_tile(tile, mode); };
   config.threads = context.threads;
   config.max_cycles = options.max_cycles;
-  config.events = &profile_;
+  config.events = &observers_;
   config.symbolizer = [this](TileRef tile, Address pc) { return symbol_text(executable_, tile, pc); };
   config.stop = [] { return Shutdown::requested() != 0; };
   config.progress = [&progress, limit = options.max_cycles](Cycle cycle) {
@@ -186,7 +186,7 @@ Machine::Statistics Machine::statistics() {
       s.compared.memory_bytes += counts.memory_bytes;
     }
   }
-  s.last_arrival = profile_.last_arrival();
+  s.last_arrival = observers_.cycles.last_arrival();
   return s;
 }
 

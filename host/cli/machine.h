@@ -11,6 +11,7 @@
 #include "host/driver/driver.h"
 #include "host/executable/executable.h"
 #include "host/profile/cycles.h"
+#include "host/profile/phases.h"
 #include "hw/platform.h"
 #include "tlm/system/system.h"
 #include "tlm/system/transport.h"
@@ -46,7 +47,10 @@ class Machine {
   [[nodiscard]] driver::Driver& driver() { return *driver_; }
   [[nodiscard]] const Platform& platform() const { return platform_; }
   [[nodiscard]] System& system() { return *system_; }
-  [[nodiscard]] profile::CycleProfile& profile() { return profile_; }
+  [[nodiscard]] profile::CycleProfile& profile() { return observers_.cycles; }
+  [[nodiscard]] const profile::CycleProfile& profile() const { return observers_.cycles; }
+  /// Lengths of the exchange phases against the compiler's.
+  [[nodiscard]] profile::PhaseCheck& phases() { return observers_.phases; }
 
   /// Closes waves; once, before results are printed. Returns nothing if there are none.
   [[nodiscard]] std::optional<WaveSummary> close_waves();
@@ -69,7 +73,18 @@ class Machine {
   std::unique_ptr<WaveFile> wave_;
   std::shared_ptr<CodeCache> code_;
   std::vector<LockstepTile*> lockstep_tiles_;
-  profile::CycleProfile profile_;
+  /// All who look at the machine's events.
+  struct Observers : EventObserver {
+    Observers(const Platform& platform, const executable::Executable& executable)
+        : cycles(platform.ipus(), platform.tiles),
+          phases(executable.programs.at(executable.instances.at(0).program), executable.instances.at(0).ipu) {}
+    void event(const MachineEvent& event) override {
+      cycles.event(event);
+      phases.event(event);
+    }
+    profile::CycleProfile cycles;
+    profile::PhaseCheck phases;
+  } observers_;
   std::unique_ptr<System> system_;
   std::unique_ptr<InProcessTransport> transport_;
   std::unique_ptr<driver::Driver> driver_;

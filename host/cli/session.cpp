@@ -200,6 +200,7 @@ DeviceRun run_compiled(Machine& machine, const CompiledModel& compiled, const st
   }
   progress.finish();
   machine.profile().finish(machine.profile().last_arrival());
+  machine.phases().finish();
   run.cycles = machine.profile().last_arrival() - machine.profile().start();
   for (std::size_t i = 0; i < run.outputs.size(); ++i) {
     run.outputs[i] = model::widened(run.outputs[i], compiled.outputs[i].declared);

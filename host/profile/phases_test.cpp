@@ -1,0 +1,49 @@
+#include "host/profile/phases.h"
+
+#include <gtest/gtest.h>
+
+namespace tessera::profile {
+namespace {
+
+using Kind = MachineEvent::Kind;
+
+executable::Program two_tile_program() {
+  executable::Program program;
+  program.phases.resize(2);
+  program.phases[0].cycles = 100;
+  program.phases[1].cycles = 40;
+  program.tables = {{0, 0x50000, 0x50020, 0}, {0, 0x50020, 0x50040, 1}, {1, 0x50000, 0x50020, 0}};
+  return program;
+}
+
+MachineEvent at(Cycle cycle, Kind kind, std::uint16_t tile, std::uint32_t table = 0) {
+  MachineEvent e;
+  e.cycle = cycle;
+  e.kind = kind;
+  e.tile = tile;
+  e.a0 = table;
+  return e;
+}
+
+TEST(PhaseCheck, ComparesTheLastWordOfAllTilesWithThePrediction) {
+  const executable::Program program = two_tile_program();
+  PhaseCheck check(program, 0);
+  for (const Cycle z : {Cycle{1000}, Cycle{5000}}) {
+    check.event(at(z, Kind::sync_release, 0));
+    check.event(at(z, Kind::sync_release, 1));
+    check.event(at(z + 50, Kind::exchange_end, 0, 0x50000));
+    check.event(at(z + 99, Kind::exchange_end, 1, 0x50000));
+  }
+  check.event(at(7000, Kind::sync_release, 0));
+  check.event(at(7040, Kind::exchange_end, 0, 0x50020));  // one cycle late
+  check.finish();
+  EXPECT_EQ(check.compared(), 3U);
+  ASSERT_EQ(check.differences().size(), 1U);
+  EXPECT_EQ(check.differences()[0].phase, 1U);
+  EXPECT_EQ(check.differences()[0].predicted, 40U);
+  EXPECT_EQ(check.differences()[0].measured, 41U);
+  EXPECT_EQ(check.differences()[0].release, 7000U);
+}
+
+}  // namespace
+}  // namespace tessera::profile
