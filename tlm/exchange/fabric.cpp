@@ -64,7 +64,10 @@ class Fabric::Port : public ExchangePort {
     if (source == id_) {  // its own words may be too fresh to be in the log
       const auto& fresh = fabric_.sources_[id_].fresh;
       const auto at = std::lower_bound(fresh.begin(), fresh.end(), std::make_pair(c - delay, Word{0}));
-      if (at != fresh.end() && at->first == c - delay) return at->second;
+      if (at != fresh.end() && at->first == c - delay) {
+        heard.emplace_back(source, c - delay);
+        return at->second;
+      }
     }
     // Several ports may look at one source at once, so what pin-level tiles hear is noted here and merged at commit.
     if (fabric_.peek(source, c - delay, word) == 0) return std::nullopt;

@@ -76,6 +76,8 @@ class RtlTileModel final : public RtlTile {
   void edge(Time next);
   void collect();
   void collect_main();
+  void collect_events(Cycle cycle, ContextId context);
+  void note_word(Cycle cycle);
   void collect_aux();
   void finish_lane();
   void flush_records();
@@ -108,6 +110,7 @@ class RtlTileModel final : public RtlTile {
   RetireObserver* observer_ = nullptr;
   EventObserver* events_ = nullptr;
   std::vector<MachineEvent> queued_events_;
+  Cycle first_word_ = kNever, last_word_ = 0;  ///< on the exchange ports since the release
   std::deque<Pending> records_;
   std::uint64_t retired_ = 0;
   Cycle last_issue_ = 0;
@@ -168,6 +171,8 @@ void RtlTileModel<Model, traced>::release(Cycle z, bool vote) {
   sync_.reset();
   release_ = time(z);
   release_vote_ = vote;
+  first_word_ = kNever;
+  last_word_ = 0;
 }
 
 template <class Model, bool traced>
@@ -238,6 +243,7 @@ void RtlTileModel<Model, traced>::serve_memory() {
 template <class Model, bool traced>
 void RtlTileModel<Model, traced>::serve_exchange(ExchangePort* port) {
   if (model_.tx_valid_o) {
+    note_word(cycle());
     if (port != nullptr) port->send(cycle(), model_.tx_word_o);
     if (observer_ != nullptr) {
       ExchangeWord word;
@@ -248,6 +254,7 @@ void RtlTileModel<Model, traced>::serve_exchange(ExchangePort* port) {
       observer_->exchanged(word);
     }
   }
+  if (model_.rx_write_o) note_word(cycle() - 1);
   if (model_.rx_write_o && observer_ != nullptr) {
     ExchangeWord word;
     word.cycle = cycle() - 1;
@@ -401,6 +408,12 @@ TileStop RtlTileModel<Model, traced>::drain(PacketPort* packets) {
   return stop;
 }
 
+template <class Model, bool traced>
+void RtlTileModel<Model, traced>::note_word(Cycle cycle) {
+  first_word_ = std::min(first_word_, cycle);
+  last_word_ = std::max(last_word_, cycle);
+}
+
 // ---- records ----
 
 template <class Model, bool traced>
@@ -412,6 +425,28 @@ void RtlTileModel<Model, traced>::collect() {
 }
 
 template <class Model, bool traced>
+void RtlTileModel<Model, traced>::collect_events(Cycle cycle, ContextId context) {
+  using Kind = MachineEvent::Kind;
+  if (model_.ret_run_o != 0) {
+    for (unsigned w = 1; w < 7; ++w)
+      if (model_.ret_run_o == 7 || model_.ret_run_o == w)
+        emit(Kind::run, cycle + 6 + (w - 1 + 6 - cycle % 6) % 6, static_cast<ContextId>(w), model_.ret_run_pc_o,
+             model_.ret_run_a0_o);
+    return;
+  }
+  const std::uint32_t word = model_.ret_word_o;
+  if ((word & 0x7f) != 0x0b) return;  // custom-0: the control instructions
+  const isa::Op op = isa::decode(word);
+  if (op == isa::Op::x_exit) emit(Kind::exit, cycle, context, model_.ret_pc_o, model_.ret_value_o);
+  if (op != isa::Op::x_exchange) return;
+  const std::uint32_t table = debug(0, context, word >> 15 & 31);  // rs1, unchanged while the supervisor waited
+  if (table == 0) return;
+  const bool words = first_word_ != kNever;
+  emit(Kind::exchange_begin, words ? first_word_ : cycle, context, model_.ret_pc_o, table);
+  emit(Kind::exchange_end, words ? last_word_ : cycle, context, model_.ret_pc_o, table);
+}
+
+template <class Model, bool traced>
 void RtlTileModel<Model, traced>::collect_main() {
   const Cycle cycle = model_.ret_cycle_o;
   const auto context = static_cast<ContextId>(model_.ret_ctx_o);
@@ -419,16 +454,7 @@ void RtlTileModel<Model, traced>::collect_main() {
   if (!model_.ret_trap_o) ++retired_;
   if (model_.ret_excepted_o)
     note_exception(cycle, context, model_.ret_cause_o, model_.ret_pc_o & ~3u, model_.ret_tval_o, model_.ret_word_o);
-  if (events_ != nullptr && !model_.ret_trap_o) {
-    if (model_.ret_run_o != 0) {
-      for (unsigned w = 1; w < 7; ++w)
-        if (model_.ret_run_o == 7 || model_.ret_run_o == w)
-          emit(MachineEvent::Kind::run, cycle + 6 + (w - 1 + 6 - cycle % 6) % 6, static_cast<ContextId>(w),
-               model_.ret_run_pc_o, model_.ret_run_a0_o);
-    } else if (isa::decode(model_.ret_word_o) == isa::Op::x_exit) {
-      emit(MachineEvent::Kind::exit, cycle, context, model_.ret_pc_o, model_.ret_value_o);
-    }
-  }
+  if (events_ != nullptr && !model_.ret_trap_o) collect_events(cycle, context);
   if (observer_ == nullptr) return;
   records_.emplace_back();
   Pending& pending = records_.back();
@@ -596,6 +622,10 @@ ContextState RtlTileModel<Model, traced>::context(ContextId context) const {
     state.run = (status >> (3 + context) & 1) != 0 ? Run::running : Run::idle;
   }
   state.pc = debug(3, context, 0);
+  // As the TLM has it: a supervisor that waits in x.sync goes on behind it; one that is about to start is at its entry.
+  if (context == 0 && (sync_ || release_ != kNoTime)) state.pc += 4;
+  for (const Start& start : starts_)
+    if (start.context == context) state.pc = start.pc;
   for (unsigned i = 0; i < 32; ++i) {
     state.x[i] = debug(0, context, i);
     if (context != 0) state.f[i] = debug(1, context, i);

@@ -61,11 +61,16 @@ std::string without_range(const std::string& name) { return name.substr(0, name.
 /// Verilator repeats the ports of the top module in a level above its scope (or at the root): that level is left out.
 /// `depth` is the number of levels of the variables' place. A level that holds anything of its own stays as it is.
 void drop_port_level(std::vector<Variable>& all, std::size_t depth) {
+  // By name as well: a port that the top module drives through another signal has a handle of its own.
   std::set<fstHandle> inner;
+  std::set<std::string> names;
   for (const Variable& v : all) {
     if (v.scopes.size() > depth) inner.insert(v.handle);
+    if (v.scopes.size() == depth + 1) names.insert(v.name);
   }
-  const auto repeated = [&](const Variable& v) { return v.scopes.size() == depth && inner.count(v.handle) != 0; };
+  const auto repeated = [&](const Variable& v) {
+    return v.scopes.size() == depth && (inner.count(v.handle) != 0 || names.count(v.name) != 0);
+  };
   const bool own =
       std::any_of(all.begin(), all.end(), [&](const Variable& v) { return v.scopes.size() == depth && !repeated(v); });
   if (!own) all.erase(std::remove_if(all.begin(), all.end(), repeated), all.end());
