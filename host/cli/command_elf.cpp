@@ -88,6 +88,7 @@ class Bench {
     }
     if (wave_ && tile_->interval_based() && wave_->wants_tlm({}))
       tile_ = std::make_unique<WaveTile>(config, std::move(tile_), wave_->add_tlm({}));
+    if (wave_) wave_->require_parts();
     if (!options.trace.empty()) {
       trace_ = std::make_unique<TraceWriter>(options.trace);
       tile_->observe(trace_.get());

@@ -105,6 +105,10 @@ void finish_waves(Context& context, Machine& machine) {
   const std::optional<WaveSummary> waves = machine.close_waves();
   if (!waves) return;
   for (const std::string& pattern : waves->unmatched) context.warn("--wave-scope '" + pattern + "' matches no signal");
+  if (waves->signals == 0) {
+    context.warn("no signal was selected: " + waves->file + " was not written");
+    return;
+  }
   context.result["wave"] = {
       {"file", waves->file}, {"view", waves->view}, {"signals", waves->signals}, {"changes", waves->changes}};
 }

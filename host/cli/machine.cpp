@@ -133,6 +133,7 @@ Machine::Machine(const Context& context, const MachineOptions& options, const Pl
     progress.update(static_cast<double>(cycle), static_cast<double>(limit), cycle);
   };
   system_ = std::make_unique<System>("tessera", config);
+  if (wave_ != nullptr) wave_->require_parts();
   transport_ = std::make_unique<InProcessTransport>(*system_);
   driver_ = std::make_unique<driver::Driver>(*transport_);
 }

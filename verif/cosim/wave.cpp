@@ -210,6 +210,14 @@ SignalWave& WaveFile::add_tlm(TileRef tile) {
   return reference;
 }
 
+void WaveFile::require_parts() const {
+  if (!parts_.empty()) return;
+  std::string patterns;
+  for (const std::string& pattern : options_.scopes) patterns += (patterns.empty() ? "" : ", ") + pattern;
+  throw Error(Category::usage, "no tile has a signal that the waveform's scopes select: " + patterns, options_.file,
+              "scopes are ipu0.tile3.rtl... and ipu0.tile3.tlm..., with * in a level and ** across levels");
+}
+
 WaveSummary WaveFile::close() {
   if (closed_.exchange(true)) return summary_;
   summary_.file = options_.file;
@@ -229,8 +237,10 @@ WaveSummary WaveFile::close() {
   const std::uint64_t to = options_.to > (~std::uint64_t{0} - ps) / ps ? ~std::uint64_t{0} : options_.to * ps + ps - 1;
   const MergeResult merged =
       merge_parts(inputs, patterns_, fst, options_.from * ps, to, options_.window_events, summary_.lost);
-  if (vcd_) fst_to_vcd(fst, options_.file);
-  write_view(summary_.view, options_.file, merged.view);
+  if (merged.signals != 0) {
+    if (vcd_) fst_to_vcd(fst, options_.file);
+    write_view(summary_.view, options_.file, merged.view);
+  }
   std::error_code ignored;
   fs::remove_all(options_.file + ".parts", ignored);
   summary_.signals = merged.signals;

@@ -157,7 +157,10 @@ class WaveFile {
   RtlWave& add_rtl(TileRef tile);
   SignalWave& add_tlm(TileRef tile);
 
-  /// Merges the parts and writes file and view. Once; later calls return the same.
+  /// Throws Error(usage) if the scope patterns select nothing of any tile: before a run, when its tiles are made.
+  void require_parts() const;
+
+  /// Merges the parts and writes file and view, unless no signal is selected. Once; later calls return the same.
   WaveSummary close();
   [[nodiscard]] const WaveOptions& options() const { return options_; }
 

@@ -1,0 +1,159 @@
+// The main job as a user runs it: the digits network on the pocket platform in TLM, RTL and lockstep, by run and by
+// compile + exec; same outputs and cycles byte for byte in every mode and on any number of threads.
+
+#include "verif/support/run_command.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace tessera::test {
+namespace {
+
+using Json = nlohmann::json;
+using testing::HasSubstr;
+
+const std::string kDigits = source_path("host/examples/digits");
+
+/// Runs the digits with further arguments; JSON in directory/NAME.json, outputs in directory/NAME.
+Outcome run_digits(const std::string& directory, const std::string& name, std::vector<std::string> more) {
+  std::vector<std::string> arguments = {"run",    kDigits + "/digits.onnx",         "--inputs", kDigits,
+                                        "--json", directory + "/" + name + ".json", "--out",    directory + "/" + name};
+  const bool platform = std::find(more.begin(), more.end(), "--platform") != more.end();
+  if (!platform) more.insert(more.begin(), {"--platform", "pocket"});
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return tessera(arguments);
+}
+
+Json result(const std::string& directory, const std::string& name) {
+  return Json::parse(read_file(directory + "/" + name + ".json"));
+}
+
+TEST(RunCommand, DigitsAreTheSameInEveryModeAndOnAnyNumberOfThreads) {
+  const std::string directory = scratch_directory();
+  const std::vector<std::pair<std::string, std::vector<std::string>>> runs = {
+      {"tlm", {"--check"}},
+      {"rtl", {"--check", "--rtl", "all"}},
+      {"lockstep", {"--check", "--lockstep", "all"}},
+      {"mixed", {"--rtl", "1-5", "--lockstep", "0,8"}},
+      {"threads", {"--rtl", "0,15", "--threads", "2"}},
+  };
+  for (const auto& [name, more] : runs) {
+    const Outcome outcome = run_digits(directory, name, more);
+    ASSERT_EQ(outcome.exit_code, 0) << name << ": " << outcome.err;
+  }
+  const Json tlm = result(directory, "tlm");
+  EXPECT_EQ(tlm.at("check").at("values"), 5990);
+  EXPECT_EQ(tlm.at("exchange").at("phases_different"), 0);
+  EXPECT_GT(tlm.at("exchange").at("phases_compared"), 0);
+  EXPECT_GT(tlm.at("host_steps"), 2) << "the batch loops on the device";
+  const std::string outputs = read_file(directory + "/tlm/output_0.pb");
+  EXPECT_GT(outputs.size(), 599U * 10 * 4);
+  for (const auto& [name, more] : runs) {
+    const Json other = result(directory, name);
+    EXPECT_EQ(read_file(directory + "/" + name + "/output_0.pb"), outputs) << name;
+    EXPECT_EQ(other.at("cycles"), tlm.at("cycles")) << name;
+    EXPECT_EQ(other.at("instructions"), tlm.at("instructions")) << name;
+    EXPECT_EQ(other.at("exchange"), tlm.at("exchange")) << name;
+  }
+  const Json lockstep = result(directory, "lockstep").at("lockstep");
+  EXPECT_EQ(lockstep.at("instructions"), tlm.at("instructions")) << "every retired instruction was compared";
+  EXPECT_EQ(lockstep.at("mismatches"), 0);
+}
+
+TEST(RunCommand, DigitsAreClassified) {
+  const std::string directory = scratch_directory();
+  const Outcome outcome = run_digits(directory, "labels", {"--labels", kDigits + "/labels.pb", "--check"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Json accuracy = result(directory, "labels").at("accuracy");
+  EXPECT_EQ(accuracy.at("rows"), 599);
+  EXPECT_GE(accuracy.at("share"), 0.96);
+  EXPECT_THAT(outcome.out, HasSubstr("599 right"));
+}
+
+TEST(RunCommand, TheWholeChipRunsIt) {
+  const std::string directory = scratch_directory();
+  const Outcome outcome = run_digits(directory, "c2", {"--platform", "c2", "--ipus", "1", "--check"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(result(directory, "c2").at("tiles").at("tlm"), 1216);
+}
+
+TEST(RunCommand, ReportAddsUp) {
+  const std::string directory = scratch_directory();
+  const Outcome outcome = run_digits(directory, "report", {"--report", directory + "/report"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Json report = Json::parse(read_file(directory + "/report/report.json"));
+  const Json& profile = report.at("cycle_profile");
+  ASSERT_EQ(profile.at("tiles").size(), 16U);
+  for (const Json& tile : profile.at("tiles")) {
+    EXPECT_EQ(tile.at("compute").get<std::uint64_t>() + tile.at("exchange").get<std::uint64_t>() +
+                  tile.at("sync").get<std::uint64_t>() + tile.at("idle").get<std::uint64_t>(),
+              report.at("cycles").get<std::uint64_t>());
+  }
+  EXPECT_THAT(read_file(directory + "/report/report.txt"), HasSubstr("fc1"));
+}
+
+TEST(RunCommand, WaveformHasItsViewAndBothKindsOfTile) {
+  const std::string directory = scratch_directory(), wave = directory + "/digits.vcd";
+  const Outcome scoped = run_digits(
+      directory, "scoped",
+      {"--lockstep", "2", "--wave", wave, "--wave-to", "12us", "--wave-scope", "tile2", "--wave-scope", "tile3"});
+  ASSERT_EQ(scoped.exit_code, 0) << scoped.err;
+  const std::string dump = read_file(wave);
+  EXPECT_THAT(dump, HasSubstr("$enddefinitions"));
+  EXPECT_THAT(dump, HasSubstr("tile2"));
+  EXPECT_THAT(dump, HasSubstr("tile3"));
+  EXPECT_THAT(dump, testing::Not(HasSubstr("tile4")));
+  EXPECT_THAT(read_file(directory + "/digits.gtkw"), HasSubstr("digits.vcd"));
+}
+
+TEST(CompileCommand, TwoCompilesGiveTheSameBytesAndExecRunsThem) {
+  const std::string directory = scratch_directory();
+  for (const char* name : {"a.tsx", "b.tsx"}) {
+    const Outcome outcome = tessera({"compile", kDigits + "/digits.onnx", "--shape", "images=599,64", "--platform",
+                                     "pocket", "-o", directory + "/" + name});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  }
+  EXPECT_EQ(read_file(directory + "/a.tsx"), read_file(directory + "/b.tsx"));
+  ASSERT_EQ(run_digits(directory, "run", {}).exit_code, 0);
+  const Outcome exec = tessera({"exec", directory + "/a.tsx", "--inputs", kDigits, "--expected", directory + "/run",
+                                "--rtol", "0", "--atol", "0", "--json", directory + "/exec.json"});
+  ASSERT_EQ(exec.exit_code, 0) << exec.err;
+  const Json json = Json::parse(read_file(directory + "/exec.json"));
+  EXPECT_EQ(json.at("expected").at("values"), 5990);
+  EXPECT_EQ(json.at("cycles"), result(directory, "run").at("cycles"));
+  const Outcome explained = tessera({"compile", "--explain", directory + "/a.tsx"});
+  EXPECT_EQ(explained.exit_code, 0) << explained.err;
+  EXPECT_THAT(explained.out, HasSubstr("fc1"));
+}
+
+TEST(RunCommand, UserErrorsSayWhatIsWrong) {
+  const std::string directory = scratch_directory();
+  const struct {
+    std::vector<std::string> more;
+    std::string says;
+  } cases[] = {
+      {{"--rtl", "16"}, "0 to 15"},
+      {{"--rtl", "3", "--lockstep", "3"}, "both --rtl and --lockstep"},
+      {{"--ipus", "2"}, "has 1"},
+      {{"--wave", directory + "/x.wlf"}, ".fst"},
+      {{"--wave", directory + "/x.fst", "--wave-from", "soon"}, "no point of time"},
+      {{"--wave", directory + "/x.fst", "--wave-scope", "tile99.**"}, "no tile has a signal"},
+      {{"--labels", kDigits + "/input_0.pb"}, "labels"},
+      {{"--shape", "image=1,64"}, "images"},
+      {{"--shape", "images=1;64"}, "images=1,3"},
+      {{"--input", "images"}, "NAME=VALUE"},
+      {{"--expected", directory + "/none"}, "none"},
+      {{"--platform", "pockett"}, "pocket"},
+  };
+  for (const auto& c : cases) {
+    const Outcome outcome = run_digits(directory, "bad", c.more);
+    EXPECT_EQ(outcome.exit_code, 2) << c.says << ": " << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr(c.says));
+    EXPECT_EQ(Json::parse(read_file(directory + "/bad.json")).at("exit_code"), 2);
+  }
+}
+
+}  // namespace
+}  // namespace tessera::test
