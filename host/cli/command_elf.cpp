@@ -276,7 +276,9 @@ void add_elf(CLI::App& app, Context& context) {
         sub.add_option("--trace", options->trace, "Write a line for each instruction")->type_name("FILE");
         sub.add_option("--wave", options->wave, "Waveform, FST or VCD by suffix; a .gtkw view beside it")
             ->type_name("FILE");
-        sub.add_option("--wave-scope", options->wave_scopes, "Only signals below these scopes")->type_name("PATTERN");
+        sub.add_option("--wave-scope", options->wave_scopes, "Only signals below these scopes")
+            ->allow_extra_args(false)
+            ->type_name("PATTERN");
         sub.add_option("--wave-from", options->wave_from, "First cycle in the waveform")->type_name("CYCLE");
         sub.add_option("--wave-to", options->wave_to, "Last cycle in the waveform")->type_name("CYCLE");
         sub.add_option("--platform", options->platform, "Platform: latencies and memory size")->type_name("NAME|FILE");

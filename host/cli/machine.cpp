@@ -23,6 +23,7 @@ void MachineOptions::add_to(CLI::App& app) {
   app.add_option("--wave", wave, "Waveform of the tiles, FST or VCD by suffix; a .gtkw view is written beside it")
       ->type_name("FILE");
   app.add_option("--wave-scope", wave_scopes, "Only signals below these scopes, e.g. 'tile3.rtl.*'")
+      ->allow_extra_args(false)
       ->type_name("PATTERN");
   app.add_option("--wave-from", wave_from, "First time in the waveform: cycles, or with unit ns, us, ms")
       ->type_name("TIME");

@@ -12,10 +12,14 @@
 namespace tessera::cli {
 
 void InputOptions::add_to(CLI::App& app) {
-  app.add_option("--input", inputs, "Tensor of an input: TensorProto (.pb) or NumPy (.npy)")->type_name("NAME=FILE");
+  app.add_option("--input", inputs, "Tensor of an input: TensorProto (.pb) or NumPy (.npy)")
+      ->allow_extra_args(false)
+      ->type_name("NAME=FILE");
   app.add_option("--inputs", directory, "Directory with a file for each input: input_0.pb, input_1.pb, ...")
       ->type_name("DIR");
-  app.add_option("--shape", shapes, "Shape of an input that the model leaves open")->type_name("NAME=1,3,224,224");
+  app.add_option("--shape", shapes, "Shape of an input that the model leaves open")
+      ->allow_extra_args(false)
+      ->type_name("NAME=1,3,224,224");
 }
 
 namespace {

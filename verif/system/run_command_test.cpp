@@ -128,6 +128,12 @@ TEST(CompileCommand, TwoCompilesGiveTheSameBytesAndExecRunsThem) {
   EXPECT_THAT(explained.out, HasSubstr("fc1"));
 }
 
+TEST(RunCommand, OptionsThatRepeatTakeOneValueEach) {
+  const Outcome outcome = tessera({"run", "--platform", "pocket", "--input", "images=" + kDigits + "/input_0.pb",
+                                   kDigits + "/digits.onnx", "--check"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+}
+
 TEST(RunCommand, UserErrorsSayWhatIsWrong) {
   const std::string directory = scratch_directory();
   const struct {
