@@ -115,6 +115,8 @@ Outcome tessera_faulty(const std::vector<std::string>& arguments, const CommandO
 
 std::string source_path(const std::string& relative) { return std::string(TESSERA_SOURCE_DIR) + "/" + relative; }
 
+std::string built_path(const std::string& relative) { return std::string(TESSERA_BUILD_DIR) + "/" + relative; }
+
 std::string scratch_directory() {
   const testing::TestInfo* test = testing::UnitTest::GetInstance()->current_test_info();
   std::string name = std::string(test->test_suite_name()) + "." + test->name();

@@ -36,6 +36,7 @@ Outcome tessera_faulty(const std::vector<std::string>& arguments, const CommandO
 
 /// Path of the repository's file, and of a fresh directory of this test below the build folder (emptied).
 std::string source_path(const std::string& relative);
+std::string built_path(const std::string& relative);  ///< below the build folder
 std::string scratch_directory();
 std::string read_file(const std::string& path);
 void write_file(const std::string& path, const std::string& text);
