@@ -1,17 +1,21 @@
 // The instruction-set benchmark: one C program on the TLM tile and on qemu-riscv32, in one process run after another,
-// so that their ratio means something on any machine. Speeds are of wall time spent inside each simulator alone.
+// so that their ratio means something on any machine. Speeds are of processor time, which a busy machine changes
+// little.
 #pragma once
 
 #include <cstdint>
 #include <optional>
-#include <string>
+
+#include "verif/bench/figure.h"
 
 namespace tessera::bench {
 
 struct IssFigure {
   std::uint64_t instructions = 0;
-  double seconds = 0;
-  [[nodiscard]] double mips() const { return seconds > 0 ? static_cast<double>(instructions) / seconds / 1e6 : 0; }
+  Seconds seconds;
+  [[nodiscard]] double mips() const {
+    return seconds.cpu > 0 ? static_cast<double>(instructions) / seconds.cpu / 1e6 : 0;
+  }
 };
 
 struct IssResult {
@@ -29,5 +33,8 @@ struct IssResult {
 /// Runs everything with `rounds` rounds (about 130,000 instructions each). Throws Error(wrong_result) if the checksums
 /// differ, std::runtime_error if a program does not run.
 [[nodiscard]] IssResult run_iss_bench(std::uint32_t rounds);
+
+/// The benchmark `iss`: figures of several runs, one after the other in each round.
+[[nodiscard]] Report run_iss_report(const Effort& effort);
 
 }  // namespace tessera::bench

@@ -44,6 +44,7 @@ void RtlWave::dump(Cycle cycle, bool clock_high) {
   if (!wanted(cycle) || finished_) return;
   const Busy busy(*this);
   file_->dump(static_cast<std::uint64_t>(cycle * ps_ + (clock_high ? 0 : ps_ / 2)));
+  if (clock_high && ++dumped_ % kSectionCycles == 0) file_->flush();
 }
 
 void RtlWave::close_file() {

@@ -19,6 +19,8 @@ namespace tessera {
 namespace {
 
 constexpr std::size_t kViewSignals = 48;  // of one tile's RTL top level
+// Changes in a section of the merged file, so that the writer finds a section in the host's cache (wave.h).
+constexpr std::uint64_t kSectionChanges = 50'000;
 
 struct ReaderClose {
   void operator()(void* reader) const { fstReaderClose(reader); }
@@ -238,7 +240,7 @@ MergeResult merge_parts(const std::vector<MergeInput>& inputs, ScopePatterns& pa
   begin = std::max(begin, from_ps);
   end = std::min(end, to_ps);
   std::vector<std::string> current(found.size() + 1);  // by output handle: values already written
-  std::uint64_t written = ~std::uint64_t{0};
+  std::uint64_t written = ~std::uint64_t{0}, section = 0;
   std::uint64_t step = std::max<std::uint64_t>((end - std::min(begin, end)) / (sections * 4) + 1, 1000);
   Window window;
   for (std::uint64_t at = begin; at <= end && !variables.empty();) {
@@ -251,7 +253,13 @@ MergeResult merge_parts(const std::vector<MergeInput>& inputs, ScopePatterns& pa
       const char* value = window.value(c);
       if (current[c.handle] == value) continue;
       current[c.handle] = value;
-      if (c.time != written) fstWriterEmitTimeChange(writer.get(), written = c.time);
+      if (c.time != written) {
+        if (result.changes - section >= kSectionChanges) {
+          section = result.changes;
+          fstWriterFlushContext(writer.get());
+        }
+        fstWriterEmitTimeChange(writer.get(), written = c.time);
+      }
       fstWriterEmitValueChange(writer.get(), c.handle, value);
       if (result.changes++ == 0) result.first_ps = c.time;
       result.last_ps = c.time;

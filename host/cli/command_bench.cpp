@@ -1,0 +1,99 @@
+// tessera bench: the speed figures of this build (docs/benchmarks.md), as a table and as JSON. Figures are printed,
+// never judged: a slow machine is no error.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "host/cli/commands.h"
+#include "host/cli/digits_bench.h"
+#include "host/cli/rtl_factory.h"
+#include "hw/error.h"
+#include "verif/bench/exchange_bench.h"
+#include "verif/bench/figure.h"
+#include "verif/bench/iss_bench.h"
+#include "verif/bench/rtl_bench.h"
+#include "verif/cosim/shutdown.h"
+
+namespace tessera::cli {
+
+namespace {
+
+struct BenchOptions {
+  std::vector<std::string> names;
+  bench::Effort effort;
+};
+
+struct Benchmark {
+  std::string name, does;
+  std::function<bench::Report(const bench::Effort&)> run;
+};
+
+std::vector<Benchmark> benchmarks(const Context& context) {
+  const bench::RtlModels models{rtl_tile, traced_rtl_tile};
+  return {
+      {"iss", "TLM worker code against qemu-riscv32 on one C program", bench::run_iss_report},
+      {"rtl", "cycles a second of the Verilated tile, with and without waveform",
+       [models](const bench::Effort& effort) { return bench::run_rtl_bench(effort, models); }},
+      {"lockstep", "time of a tile in lockstep against the RTL alone",
+       [models](const bench::Effort& effort) { return bench::run_lockstep_bench(effort, models); }},
+      {"exchange", "supersteps and exchange phases of 1216 TLM tiles",
+       [&context](const bench::Effort& effort) { return bench::run_exchange_bench(effort, context.threads); }},
+      {"digits", "the digits network: compiled, and run in TLM, RTL and lockstep",
+       [&context](const bench::Effort& effort) { return run_digits_bench(context, effort); }},
+  };
+}
+
+/// In the order of the table, each once. Throws Error(usage) that lists the valid names.
+std::vector<Benchmark> chosen(const Context& context, const std::vector<std::string>& names) {
+  std::vector<Benchmark> all = benchmarks(context), picked;
+  std::string valid;
+  for (const Benchmark& b : all) valid += (valid.empty() ? "" : ", ") + b.name;
+  for (const std::string& name : names)
+    if (std::none_of(all.begin(), all.end(), [&](const Benchmark& b) { return b.name == name; }))
+      throw Error(Category::usage, "there is no benchmark '" + name + "'", "", "valid names: " + valid);
+  for (Benchmark& b : all)
+    if (names.empty() || std::find(names.begin(), names.end(), b.name) != names.end()) picked.push_back(std::move(b));
+  return picked;
+}
+
+int run_bench(Context& context, const BenchOptions& options) {
+  Shutdown::install();
+  const std::vector<Benchmark> list = chosen(context, options.names);
+  const nlohmann::ordered_json host = bench::host_json();
+  context.result["host"] = host;
+  context.result["quick"] = options.effort.quick;
+  context.result["rounds"] = options.effort.rounds;
+  context.result["benchmarks"] = nlohmann::ordered_json::array();
+  context.print(fmt::format("{} x {}, {}, {}; {} rounds{}", host["cpus"].get<unsigned>(),
+                            host["cpu"].get<std::string>(), host["compiler"].get<std::string>(),
+                            host["build"].get<std::string>(), options.effort.rounds,
+                            options.effort.quick ? ", quick: figures mean nothing" : ""));
+  context.print(fmt::format("{:<9} {:<30} {:<10} {:>10} {:>10} {:>10} {:>11}  {}", "benchmark", "figure", "unit", "min",
+                            "median", "max", "median wall", "target"));
+  for (const Benchmark& benchmark : list) {
+    const bench::Report report = benchmark.run(options.effort);
+    context.result["benchmarks"].push_back(bench::to_json(report));
+    for (const std::string& line : bench::table(report)) context.print(line);
+    Shutdown::check();
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_bench_command(CLI::App& app, Context& context) {
+  std::string does = "The speed figures of this build, as a table and as JSON:";
+  for (const Benchmark& b : benchmarks(context)) does += "\n  " + b.name + ": " + b.does;
+  add_command(app, context, "bench", does, "tessera bench iss rtl --json figures.json", [](CLI::App& sub) -> Body {
+    auto options = std::make_shared<BenchOptions>();
+    sub.add_option("NAME", options->names, "Benchmarks to run; none is all of them");
+    sub.add_option("--rounds", options->effort.rounds, "Rounds of each benchmark")
+        ->check(CLI::Range(1, 1000))
+        ->capture_default_str();
+    sub.add_flag("--quick", options->effort.quick, "As little work as shows that everything runs");
+    return [options](Context& c) { return run_bench(c, *options); };
+  });
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,84 @@
+// `tessera bench` as a user runs it: figures with units, positive, all rounds; wrong names. No speed is judged.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "verif/support/run_command.h"
+
+namespace tessera::test {
+namespace {
+
+using Json = nlohmann::json;
+
+Json bench(std::vector<std::string> arguments, const CommandOptions& options = {}) {
+  const std::string file = scratch_directory() + "/figures.json";
+  arguments.insert(arguments.begin(), "bench");
+  arguments.insert(arguments.end(), {"--quick", "--json", file});
+  const Outcome outcome = tessera(arguments, options);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("benchmark"), std::string::npos);
+  return Json::parse(read_file(file));
+}
+
+/// Checks every figure of a benchmark; returns how many there are.
+std::size_t check_figures(const Json& benchmark, std::size_t rounds) {
+  std::set<std::string> names;
+  for (const Json& figure : benchmark.at("figures")) {
+    const auto name = figure.at("name").get<std::string>();
+    EXPECT_TRUE(names.insert(name).second) << name;
+    EXPECT_FALSE(figure.at("unit").get<std::string>().empty()) << name;
+    EXPECT_FALSE(figure.at("meaning").get<std::string>().empty()) << name;
+    EXPECT_EQ(figure.contains("wall"), figure.at("unit") != "ratio") << name;
+    for (const char* clock : {"cpu", "wall"}) {
+      if (!figure.contains(clock)) continue;
+      const Json& values = figure.at(clock);
+      EXPECT_EQ(values.at("rounds").size(), rounds) << name;
+      for (const Json& value : values.at("rounds")) EXPECT_GT(value.get<double>(), 0) << name;
+      EXPECT_LE(values.at("min").get<double>(), values.at("median").get<double>()) << name;
+      EXPECT_LE(values.at("median").get<double>(), values.at("max").get<double>()) << name;
+    }
+  }
+  return names.size();
+}
+
+TEST(Bench, IssAndRtlGivePositiveFiguresWithUnits) {
+  const Json result = bench({"rtl", "iss", "--rounds", "2"});
+  ASSERT_EQ(result.at("benchmarks").size(), 2u);
+  EXPECT_EQ(result["benchmarks"][0]["name"], "iss");
+  EXPECT_EQ(check_figures(result["benchmarks"][0], 2), 5u);
+  EXPECT_EQ(result["benchmarks"][1]["name"], "rtl");
+  EXPECT_EQ(check_figures(result["benchmarks"][1], 2), 5u);
+  EXPECT_FALSE(result.at("host").at("cpu").get<std::string>().empty());
+  EXPECT_FALSE(result.at("host").at("compiler").get<std::string>().empty());
+}
+
+TEST(Bench, AllBenchmarksRun) {
+  const Json result = bench({"--rounds", "1"});
+  ASSERT_EQ(result.at("benchmarks").size(), 5u);
+  std::size_t figures = 0;
+  for (const Json& benchmark : result["benchmarks"]) figures += check_figures(benchmark, 1);
+  EXPECT_GE(figures, 30u);
+}
+
+TEST(Bench, WithoutQemuTheRestIsMeasuredAndSaidSo) {
+  CommandOptions options;
+  options.environment = {"PATH=/nowhere"};
+  const Json result = bench({"iss", "--rounds", "1"}, options);
+  const Json& iss = result.at("benchmarks").at(0);
+  EXPECT_EQ(check_figures(iss, 1), 3u);
+  EXPECT_NE(iss.at("notes").at(0).get<std::string>().find("qemu-riscv32 is not installed"), std::string::npos);
+}
+
+TEST(Bench, UnknownNameListsTheValidOnes) {
+  const Outcome outcome = tessera({"bench", "iss", "speed"});
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_NE(outcome.err.find("'speed'"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("iss, rtl, lockstep, exchange, digits"), std::string::npos) << outcome.err;
+}
+
+TEST(Bench, NoRoundsAreAUsageError) { EXPECT_EQ(tessera({"bench", "--rounds", "0"}).exit_code, 2); }
+
+}  // namespace
+}  // namespace tessera::test
