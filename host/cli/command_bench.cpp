@@ -83,17 +83,18 @@ int run_bench(Context& context, const BenchOptions& options) {
 }  // namespace
 
 void add_bench_command(CLI::App& app, Context& context) {
-  std::string does = "The speed figures of this build, as a table and as JSON:";
-  for (const Benchmark& b : benchmarks(context)) does += "\n  " + b.name + ": " + b.does;
-  add_command(app, context, "bench", does, "tessera bench iss rtl --json figures.json", [](CLI::App& sub) -> Body {
-    auto options = std::make_shared<BenchOptions>();
-    sub.add_option("NAME", options->names, "Benchmarks to run; none is all of them");
-    sub.add_option("--rounds", options->effort.rounds, "Rounds of each benchmark")
-        ->check(CLI::Range(1, 1000))
-        ->capture_default_str();
-    sub.add_flag("--quick", options->effort.quick, "As little work as shows that everything runs");
-    return [options](Context& c) { return run_bench(c, *options); };
-  });
+  std::string names = "Benchmarks to run; none is all of them.";
+  for (const Benchmark& b : benchmarks(context)) names += fmt::format("\n{}: {}.", b.name, b.does);
+  add_command(app, context, "bench", "The speed figures of this build, as a table and as JSON",
+              "tessera bench iss rtl --json figures.json", [&names](CLI::App& sub) -> Body {
+                auto options = std::make_shared<BenchOptions>();
+                sub.add_option("NAME", options->names, names);
+                sub.add_option("--rounds", options->effort.rounds, "Rounds of each benchmark")
+                    ->check(CLI::Range(1, 1000))
+                    ->capture_default_str();
+                sub.add_flag("--quick", options->effort.quick, "As little work as shows that everything runs");
+                return [options](Context& c) { return run_bench(c, *options); };
+              });
 }
 
 }  // namespace tessera::cli
