@@ -6,5 +6,5 @@ cd "$(dirname "$0")/.."
 scripts/build.sh
 mkdir -p build/digits
 exec build/bin/tessera run host/examples/digits/digits.onnx --inputs host/examples/digits --platform pocket \
-  --lockstep 0 --check --labels host/examples/digits/labels.pb --wave build/digits/digits.fst --wave-to 40000 \
+  --lockstep 0 --check --labels host/examples/digits/labels.pb --wave build/digits/digits.fst --wave-to superstep=5 \
   --report build/digits --json build/digits/result.json "$@"

@@ -105,12 +105,16 @@ void finish_waves(Context& context, Machine& machine) {
   const std::optional<WaveSummary> waves = machine.close_waves();
   if (!waves) return;
   for (const std::string& pattern : waves->unmatched) context.warn("--wave-scope '" + pattern + "' matches no signal");
+  if (waves->signals != 0 && machine.profile().last_arrival() != 0 && machine.wave_end() < machine.profile().start()) {
+    context.warn(fmt::format("the waveform ends before the program starts in cycle {}: use --wave-to superstep=N",
+                             machine.profile().start()));
+  }
   if (waves->signals == 0) {
     context.warn("no signal was selected: " + waves->file + " was not written");
     return;
   }
-  context.result["wave"] = {
-      {"file", waves->file}, {"view", waves->view}, {"signals", waves->signals}, {"changes", waves->changes}};
+  context.result["wave"] = {{"file", waves->file},       {"view", waves->view},   {"signals", waves->signals},
+                            {"changes", waves->changes}, {"first", waves->first}, {"last", waves->last}};
 }
 
 void write_full_report(Context& context, const FlowRequest& request, Machine& machine, const CompiledModel& compiled) {
@@ -158,8 +162,10 @@ int report_results(Context& context, const FlowRequest& request, Machine& machin
     compare(context, "expected", "expected", check_expected(request.results, run), failure);
   print_run(context, machine, compiled, run);
   if (context.result.contains("wave")) {
-    context.print(fmt::format("waveform    {} (view {})", context.result["wave"]["file"].get<std::string>(),
-                              context.result["wave"]["view"].get<std::string>()));
+    context.print(fmt::format(
+        "waveform    {} (view {}), cycles {} to {}", context.result["wave"]["file"].get<std::string>(),
+        context.result["wave"]["view"].get<std::string>(), context.result["wave"]["first"].get<std::uint64_t>(),
+        context.result["wave"]["last"].get<std::uint64_t>()));
   }
   write_full_report(context, request, machine, compiled);
   if (!context.json_file.empty()) context.print("result      " + context.json_file);

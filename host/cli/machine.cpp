@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <cstdlib>
 
 #include "host/cli/rtl_factory.h"
@@ -25,9 +26,26 @@ void MachineOptions::add_to(CLI::App& app) {
   app.add_option("--wave-scope", wave_scopes, "Only signals below these scopes, e.g. 'tile3.rtl.*'")
       ->allow_extra_args(false)
       ->type_name("PATTERN");
-  app.add_option("--wave-from", wave_from, "First time in the waveform: cycles, or with unit ns, us, ms")
+  app.add_option("--wave-from", wave_from,
+                 "First time in the waveform: cycles, time with unit ns, us, ms, or superstep=N")
       ->type_name("TIME");
-  app.add_option("--wave-to", wave_to, "Last time in the waveform")->type_name("TIME");
+  app.add_option("--wave-to", wave_to, "Last time in the waveform, likewise")->type_name("TIME");
+}
+
+WaveEnd parse_wave_end(const std::string& text, const Platform& platform) {
+  const std::string key = "superstep=";
+  WaveEnd end;
+  if (text.rfind(key, 0) != 0) {
+    end.cycle = parse_time(text, platform);
+    return end;
+  }
+  std::uint64_t number = 0;
+  const char* begin = text.data() + key.size();
+  const auto [at, error] = std::from_chars(begin, text.data() + text.size(), number);
+  if (error != std::errc() || at != text.data() + text.size())
+    throw Error(Category::usage, "'" + text + "' names no superstep", "", "write it as superstep=12");
+  end.superstep = number;
+  return end;
 }
 
 Cycle parse_time(const std::string& text, const Platform& platform) {
@@ -42,7 +60,7 @@ Cycle parse_time(const std::string& text, const Platform& platform) {
   const bool cycles = unit.empty() || unit == "cycles";
   if (end == begin || std::isdigit(static_cast<unsigned char>(*begin)) == 0 || (!cycles && seconds_per_unit == 0)) {
     throw Error(Category::usage, "'" + text + "' is no point of time", "",
-                "give cycles (1200) or simulated time with a unit (750ns, 3us, 1ms)");
+                "give cycles (1200), simulated time with a unit (750ns, 3us, 1ms), or superstep=12");
   }
   if (cycles) return static_cast<Cycle>(value);
   return static_cast<Cycle>(value * seconds_per_unit * static_cast<double>(platform.clock_hz));
@@ -112,15 +130,7 @@ Machine::Machine(const Context& context, const MachineOptions& options, const Pl
       executable_(executable),
       code_(std::make_shared<CodeCache>()),
       observers_(platform_, executable) {
-  if (!options.wave.empty()) {
-    WaveOptions wave;
-    wave.file = options.wave;
-    wave.scopes = options.wave_scopes;
-    if (!options.wave_from.empty()) wave.from = parse_time(options.wave_from, platform_);
-    if (!options.wave_to.empty()) wave.to = parse_time(options.wave_to, platform_);
-    wave.cycle_ps = static_cast<unsigned>(1000000000000ULL / platform_.clock_hz);
-    wave_ = std::make_unique<WaveFile>(wave);
-  }
+  if (!options.wave.empty()) open_wave();
   SystemConfig config;
   config.platform = platform_;
   config.modes = tile_modes(options, platform_);
@@ -128,6 +138,9 @@ Machine::Machine(const Context& context, const MachineOptions& options, const Pl
   config.threads = context.threads;
   config.max_cycles = options.max_cycles;
   config.events = &observers_;
+  config.released = [this](unsigned ipu, Cycle z) {
+    if (ipu == 0) superstep_begins(z);
+  };
   config.symbolizer = [this](TileRef tile, Address pc) { return symbol_text(executable_, tile, pc); };
   config.stop = [] { return Shutdown::requested() != 0; };
   config.progress = [&progress, limit = options.max_cycles](Cycle cycle) {
@@ -140,6 +153,26 @@ Machine::Machine(const Context& context, const MachineOptions& options, const Pl
 }
 
 Machine::~Machine() = default;
+
+void Machine::open_wave() {
+  if (!options_.wave_from.empty()) wave_from_ = parse_wave_end(options_.wave_from, platform_);
+  if (!options_.wave_to.empty()) wave_to_ = parse_wave_end(options_.wave_to, platform_);
+  WaveOptions wave;
+  wave.file = options_.wave;
+  wave.scopes = options_.wave_scopes;
+  wave.from = wave_from_.cycle.value_or(wave_from_.superstep.value_or(0) > 0 ? kNever : 0);
+  wave.to = wave_to_.cycle.value_or(kNever);
+  wave.cycle_ps = static_cast<unsigned>(1000000000000ULL / platform_.clock_hz);
+  wave_ = std::make_unique<WaveFile>(wave);
+}
+
+void Machine::superstep_begins(Cycle release) {
+  ++superstep_;
+  if (wave_ == nullptr) return;
+  const WaveOptions& window = wave_->options();
+  if (wave_from_.superstep == superstep_) wave_->set_window(release, window.to);
+  if (wave_to_.superstep && *wave_to_.superstep + 1 == superstep_) wave_->set_window(window.from, release - 1);
+}
 
 std::unique_ptr<TileModel> Machine::make_rtl(const TileConfig& config) {
   const TileRef ref{static_cast<std::uint16_t>(config.ipu), static_cast<std::uint16_t>(config.tile)};

@@ -34,6 +34,14 @@ struct MachineOptions {
   void add_to(CLI::App& app);
 };
 
+/// One end of a waveform's window: a cycle, or the superstep that begins or ends it ("superstep=12"). Superstep 0 runs
+/// from the start of the program to the first release, superstep n from the n-th release to the next.
+struct WaveEnd {
+  std::optional<Cycle> cycle;
+  std::optional<std::uint64_t> superstep;
+};
+[[nodiscard]] WaveEnd parse_wave_end(const std::string& text, const Platform& platform);
+
 /// A point of time on the command line: "1200" or "1200cycles" (cycles), "3us", "250ns" (simulated time).
 [[nodiscard]] Cycle parse_time(const std::string& text, const Platform& platform);
 
@@ -52,6 +60,8 @@ class Machine {
   /// Lengths of the exchange phases against the compiler's.
   [[nodiscard]] profile::PhaseCheck& phases() { return observers_.phases; }
 
+  /// Last cycle that the waveform may hold.
+  [[nodiscard]] Cycle wave_end() const { return wave_ == nullptr ? 0 : wave_->options().to; }
   /// Closes waves; once, before results are printed. Returns nothing if there are none.
   [[nodiscard]] std::optional<WaveSummary> close_waves();
 
@@ -70,7 +80,12 @@ class Machine {
   MachineOptions options_;
   Platform platform_;
   const executable::Executable& executable_;
+  void open_wave();
+  void superstep_begins(Cycle release);
+
   std::unique_ptr<WaveFile> wave_;
+  WaveEnd wave_from_, wave_to_;
+  std::uint64_t superstep_ = 0;  // of IPU 0
   std::shared_ptr<CodeCache> code_;
   std::vector<LockstepTile*> lockstep_tiles_;
   /// All who look at the machine's events.

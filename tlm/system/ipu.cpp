@@ -267,6 +267,7 @@ void Ipu::release(Cycle z, bool vote) {
   fabric_.begin_phase();
   sync_.release();
   release_ = z;
+  if (hooks.released) hooks.released(config_.ipu, z);
   window_open_ = arrival_->zone != Zone::internal;
   for (unsigned t = 0; t < config_.tiles; ++t) {
     if (seats_[t].status != TileStatus::sync) continue;

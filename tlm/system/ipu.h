@@ -43,6 +43,8 @@ enum class TileStatus : std::uint8_t { held, running, exchange, packet, sync, id
 /// What the chip needs to hear from outside while its tiles run.
 struct IpuHooks {
   EventObserver* events = nullptr;
+  /// Told the release cycle of every superstep before any tile goes on into it: (IPU, cycle).
+  std::function<void(unsigned, Cycle)> released;
   PacketHost* host = nullptr;  ///< serves packets to host buffers; may let time pass
   /// Called between rounds and steps with the cycle reached; may throw to end the run.
   std::function<void(Cycle)> poll;

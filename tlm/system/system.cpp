@@ -46,6 +46,7 @@ System::System(const sc_core::sc_module_name& name, const SystemConfig& config)
   chip.max_cycles = config_.max_cycles;
   chip.symbolizer = config_.symbolizer;
   chip.hooks.events = config_.events;
+  chip.hooks.released = config_.released;
   chip.hooks.poll = [this](Cycle cycle) {
     if (config_.progress) config_.progress(cycle);
     if (config_.stop && config_.stop()) throw RunStopped();

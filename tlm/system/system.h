@@ -21,6 +21,8 @@ struct SystemConfig {
   Cycle quantum = Cycle{1} << 20;  ///< cycles that tiles may run ahead of SystemC time
   Cycle max_cycles = 0;            ///< of a program, from its start; 0 is no limit
   EventObserver* events = nullptr;
+  /// Told the release cycle of every superstep before any tile goes on into it: (IPU, cycle).
+  std::function<void(unsigned, Cycle)> released;
   Symbolizer symbolizer;
   /// Asked often while tiles run; true ends the run with RunStopped.
   std::function<bool()> stop;

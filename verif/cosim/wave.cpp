@@ -211,6 +211,12 @@ SignalWave& WaveFile::add_tlm(TileRef tile) {
   return reference;
 }
 
+void WaveFile::set_window(Cycle from, Cycle to) {
+  options_.from = from;
+  options_.to = to;
+  for (const auto& part : parts_) part->set_window(from, to);
+}
+
 void WaveFile::require_parts() const {
   if (!parts_.empty()) return;
   std::string patterns;
@@ -236,8 +242,8 @@ WaveSummary WaveFile::close() {
   const std::string fst = vcd_ ? options_.file + ".parts/merged" : options_.file;
   const std::uint64_t ps = options_.cycle_ps;
   const std::uint64_t to = options_.to > (~std::uint64_t{0} - ps) / ps ? ~std::uint64_t{0} : options_.to * ps + ps - 1;
-  const MergeResult merged =
-      merge_parts(inputs, patterns_, fst, options_.from * ps, to, options_.window_events, summary_.lost);
+  const std::uint64_t from = options_.from > ~std::uint64_t{0} / ps ? ~std::uint64_t{0} : options_.from * ps;
+  const MergeResult merged = merge_parts(inputs, patterns_, fst, from, to, options_.window_events, summary_.lost);
   if (merged.signals != 0) {
     if (vcd_) fst_to_vcd(fst, options_.file);
     write_view(summary_.view, options_.file, merged.view);

@@ -49,6 +49,8 @@ class WavePart {
   virtual ~WavePart() = default;
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] const std::string& scope() const { return scope_; }
+  /// Moves the window's ends; not while a tile of the part runs.
+  void set_window(Cycle from, Cycle to) { from_ = from, to_ = to; }
   [[nodiscard]] bool wanted(Cycle cycle) const { return cycle >= from_ && cycle <= to_; }
 
   /// Ends the part; nothing is written afterwards. False if its writer is in use and does not come free (only after a
@@ -167,6 +169,10 @@ class WaveFile {
   /// Merges the parts and writes file and view, unless no signal is selected. Once; later calls return the same.
   WaveSummary close();
   [[nodiscard]] const WaveOptions& options() const { return options_; }
+
+  /// Moves the ends of the window when an event says where they are; `from` only forward to cycles not run yet, not
+  /// while tiles run.
+  void set_window(Cycle from, Cycle to);
 
  private:
   [[nodiscard]] static std::string scope(TileRef tile, const char* kind);

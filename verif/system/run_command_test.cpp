@@ -98,7 +98,7 @@ TEST(RunCommand, WaveformHasItsViewAndBothKindsOfTile) {
   const std::string directory = scratch_directory(), wave = directory + "/digits.vcd";
   const Outcome scoped = run_digits(
       directory, "scoped",
-      {"--lockstep", "2", "--wave", wave, "--wave-to", "12us", "--wave-scope", "tile2", "--wave-scope", "tile3"});
+      {"--lockstep", "2", "--wave", wave, "--wave-to", "superstep=5", "--wave-scope", "tile2", "--wave-scope", "tile3"});
   ASSERT_EQ(scoped.exit_code, 0) << scoped.err;
   const std::string dump = read_file(wave);
   EXPECT_THAT(dump, HasSubstr("$enddefinitions"));
@@ -106,6 +106,20 @@ TEST(RunCommand, WaveformHasItsViewAndBothKindsOfTile) {
   EXPECT_THAT(dump, HasSubstr("tile3"));
   EXPECT_THAT(dump, testing::Not(HasSubstr("tile4")));
   EXPECT_THAT(read_file(directory + "/digits.gtkw"), HasSubstr("digits.vcd"));
+}
+
+TEST(RunCommand, WaveWindowOfASuperstep) {
+  const std::string directory = scratch_directory(), wave = directory + "/step.vcd";
+  const Outcome outcome = run_digits(directory, "step",
+                                     {"--rtl", "1", "--wave", wave, "--wave-scope", "tile0", "--wave-scope", "tile1",
+                                      "--wave-from", "superstep=3", "--wave-to", "superstep=4", "--report", directory});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Json summary = result(directory, "step").at("wave");
+  EXPECT_GT(summary.at("changes"), 1000);
+  // Supersteps 3 and 4 of the program's first round lie between the first release and the end.
+  const std::uint64_t first = summary.at("first"), last = summary.at("last");
+  EXPECT_GT(first, 1000U);
+  EXPECT_LT(last - first, result(directory, "step").at("cycles").get<std::uint64_t>() / 4);
 }
 
 TEST(CompileCommand, TwoCompilesGiveTheSameBytesAndExecRunsThem) {
