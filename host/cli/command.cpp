@@ -65,11 +65,15 @@ std::vector<std::string> command_names(const CLI::App& app) {
 
 /// Usage errors name the nearest valid option or command.
 int usage_error(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
-  std::cerr << "tessera: " << error.what() << "\n";
   const CLI::App* sub = app.get_subcommands().empty() ? nullptr : app.get_subcommands().front();
-  if (sub == nullptr && argc > 1 && argv[1][0] != '-') {
-    const std::string guess = nearest(argv[1], command_names(app));
-    if (!guess.empty() && guess != argv[1]) std::cerr << "  did you mean: tessera " << guess << "\n";
+  const std::vector<std::string> commands = command_names(app);
+  const bool unknown_command = sub == nullptr && argc > 1 && argv[1][0] != '-' &&
+                               std::find(commands.begin(), commands.end(), argv[1]) == commands.end();
+  std::cerr << "tessera: " << (unknown_command ? "there is no command '" + std::string(argv[1]) + "'" : error.what())
+            << "\n";
+  if (unknown_command) {
+    const std::string guess = nearest(argv[1], commands);
+    if (!guess.empty()) std::cerr << "  did you mean: tessera " << guess << "\n";
   }
   const std::vector<std::string> valid = option_names(sub == nullptr ? app : *sub);
   for (int i = 1; i < argc; ++i) {

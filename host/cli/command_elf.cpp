@@ -14,6 +14,7 @@
 #include "host/cli/trace_writer.h"
 #include "hw/disassembler.h"
 #include "hw/error.h"
+#include "hw/generated/isa.h"
 #include "hw/generated/machine.h"
 #include "tlm/tile/tlm_tile.h"
 #include "verif/cosim/lockstep_tile.h"
@@ -141,13 +142,26 @@ class Bench {
   LockstepTile* lockstep_ = nullptr;
 };
 
+/// An illegal instruction is named. One of the other role (f registers are the workers') is what programs often run
+/// into.
+std::string trap_advice(const TileException& e) {
+  constexpr std::uint32_t kIllegalInstruction = 2;
+  std::string advice = "look at the instructions before it with --trace FILE";
+  if (e.cause != kIllegalInstruction) return advice;
+  const isa::Role role = isa::info(isa::decode(e.tval)).role;
+  if (e.context == 0 && role == isa::Role::worker) advice = "only workers have it: run with --context worker";
+  if (e.context != 0 && role == isa::Role::supervisor)
+    advice = "only the supervisor has it: run without --context worker";
+  return fmt::format("the instruction is {}; {}", disassemble(e.tval, e.pc), advice);
+}
+
 [[noreturn]] void throw_exception(const elf::Program& program, const TileException& e) {
   const char* text = trap_text(e.cause);
   throw Error(Category::device_exception,
               fmt::format("{} trapped: {} (cause {}, mtval 0x{:08x})", context_name(e.context),
                           text != nullptr ? text : "unknown cause", e.cause, e.tval),
               fmt::format("{}, pc 0x{:08x}, {}", context_name(e.context), e.pc, program.place(e.pc).text(e.pc)),
-              "look at the instructions before it with --trace FILE", e.cycle);
+              trap_advice(e), e.cycle);
 }
 
 [[noreturn]] void throw_limit(const elf::Program& program, const TileModel& tile, const Options& options) {
@@ -161,7 +175,9 @@ class Bench {
                     state.pc, program.place(state.pc).text(state.pc));
   }
   throw Error(Category::no_progress, fmt::format("the program did not end within {} cycles", options.max_cycles), where,
-              "raise --max-cycles, or look where it stands", options.max_cycles);
+              program.symbol("tohost") ? "raise --max-cycles, or look where it stands"
+                                       : "the program has no symbol tohost, whose store ends a run: add one",
+              options.max_cycles);
 }
 
 /// Prints the verdict or throws the error that it is.
@@ -257,33 +273,38 @@ int run_command(Context& context, const Options& options) {
 }  // namespace
 
 void add_elf(CLI::App& app, Context& context) {
-  add_command(
-      app, context, "elf", "Run a bare-metal RV32 program on one tile",
-      "tessera elf rv32ui-p-add --model lockstep --signature add.sig", [](CLI::App& sub) -> Body {
-        auto options = std::make_shared<Options>();
-        sub.add_option("PROGRAM", options->program, "Linked RV32 ELF file; `tohost` ends the run")->required();
-        sub.add_option("--model", options->model, "How the tile is modelled")
-            ->check(CLI::IsMember({"tlm", "rtl", "lockstep"}))
-            ->type_name("MODEL");
-        sub.add_option("--context", options->context, "Which context runs it")
-            ->check(CLI::IsMember({"supervisor", "worker"}))
-            ->type_name("CONTEXT");
-        sub.add_option("--signature", options->signature, "Write the words from begin_signature to end_signature")
-            ->type_name("FILE");
-        sub.add_option("--max-cycles", options->max_cycles, "End after this many cycles with exit code 6")
-            ->check(CLI::PositiveNumber)
-            ->type_name("N");
-        sub.add_option("--trace", options->trace, "Write a line for each instruction")->type_name("FILE");
-        sub.add_option("--wave", options->wave, "Waveform, FST or VCD by suffix; a .gtkw view beside it")
-            ->type_name("FILE");
-        sub.add_option("--wave-scope", options->wave_scopes, "Only signals below these scopes")
-            ->allow_extra_args(false)
-            ->type_name("PATTERN");
-        sub.add_option("--wave-from", options->wave_from, "First cycle in the waveform")->type_name("CYCLE");
-        sub.add_option("--wave-to", options->wave_to, "Last cycle in the waveform")->type_name("CYCLE");
-        sub.add_option("--platform", options->platform, "Platform: latencies and memory size")->type_name("NAME|FILE");
-        return [options](Context& c) { return run_command(c, *options); };
-      });
+  add_command(app, context, "elf", "Run a bare-metal RV32 program on one tile",
+              "tessera elf rv32ui-p-add --model lockstep --signature add.sig", [](CLI::App& sub) -> Body {
+                auto options = std::make_shared<Options>();
+                sub.add_option("PROGRAM", options->program, "Linked RV32 ELF file; `tohost` ends the run")->required();
+                sub.add_option("--model", options->model, "How the tile is modelled")
+                    ->capture_default_str()
+                    ->check(CLI::IsMember({"tlm", "rtl", "lockstep"}))
+                    ->type_name("MODEL");
+                sub.add_option("--context", options->context, "Which context runs it; only workers have f registers")
+                    ->capture_default_str()
+                    ->check(CLI::IsMember({"supervisor", "worker"}))
+                    ->type_name("CONTEXT");
+                sub.add_option("--signature", options->signature,
+                               "Write the words from begin_signature to end_signature")
+                    ->type_name("FILE");
+                sub.add_option("--max-cycles", options->max_cycles,
+                               "End after this many cycles with exit code 6 (no limit without it)")
+                    ->check(CLI::Range(Cycle{1}, kNever))
+                    ->type_name("N");
+                sub.add_option("--trace", options->trace, "Write a line for each instruction")->type_name("FILE");
+                sub.add_option("--wave", options->wave, "Waveform, FST or VCD by suffix; a .gtkw view beside it")
+                    ->type_name("FILE");
+                sub.add_option("--wave-scope", options->wave_scopes, "Only signals below these scopes")
+                    ->allow_extra_args(false)
+                    ->type_name("PATTERN");
+                sub.add_option("--wave-from", options->wave_from, "First cycle in the waveform")->type_name("CYCLE");
+                sub.add_option("--wave-to", options->wave_to, "Last cycle in the waveform")->type_name("CYCLE");
+                sub.add_option("--platform", options->platform, "Platform: latencies and memory size")
+                    ->capture_default_str()
+                    ->type_name("NAME|FILE");
+                return [options](Context& c) { return run_command(c, *options); };
+              });
 }
 
 }  // namespace tessera::cli

@@ -67,7 +67,10 @@ void add_accuracy(Context& context, const ResultOptions& options, const DeviceRu
 }
 
 void write_outputs(const std::string& directory, const DeviceRun& run) {
-  std::filesystem::create_directories(directory);
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error)
+    throw Error(Category::usage, "cannot make the output directory: " + error.message(), directory, "check the path");
   for (std::size_t i = 0; i < run.outputs.size(); ++i) model::write_tensor(output_file(directory, i), run.outputs[i]);
 }
 

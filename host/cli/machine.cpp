@@ -15,7 +15,8 @@
 namespace tessera::cli {
 
 void MachineOptions::add_to(CLI::App& app) {
-  app.add_option("--platform", platform, "c2, pocket, dss8440 or a platform file (tessera platforms lists them)");
+  app.add_option("--platform", platform, "c2, pocket, dss8440 or a platform file (tessera platforms lists them)")
+      ->capture_default_str();
   app.add_option("--ipus", ipus, "Use the first N IPUs of the platform")->type_name("N");
   app.add_option("--rtl", rtl, "Tiles that run as RTL: 0 or 0,17,40-47 or 1:5 (IPU:tile) or all")->type_name("TILES");
   app.add_option("--lockstep", lockstep, "Tiles that run as RTL and TLM, compared instruction by instruction")
@@ -130,6 +131,8 @@ Machine::Machine(const Context& context, const MachineOptions& options, const Pl
       executable_(executable),
       code_(std::make_shared<CodeCache>()),
       observers_(platform_, executable) {
+  if (options.wave.empty() && !(options.wave_from + options.wave_to).empty())
+    throw Error(Category::usage, "--wave-from and --wave-to without --wave", "", "name the waveform: --wave FILE");
   if (!options.wave.empty()) open_wave();
   SystemConfig config;
   config.platform = platform_;
@@ -157,6 +160,10 @@ Machine::~Machine() = default;
 void Machine::open_wave() {
   if (!options_.wave_from.empty()) wave_from_ = parse_wave_end(options_.wave_from, platform_);
   if (!options_.wave_to.empty()) wave_to_ = parse_wave_end(options_.wave_to, platform_);
+  if (wave_from_.cycle && wave_to_.cycle && *wave_from_.cycle > *wave_to_.cycle) {
+    throw Error(Category::usage, "--wave-from " + options_.wave_from + " is behind --wave-to " + options_.wave_to, "",
+                "give the earlier time first");
+  }
   WaveOptions wave;
   wave.file = options_.wave;
   wave.scopes = options_.wave_scopes;

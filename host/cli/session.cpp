@@ -37,7 +37,7 @@ compiler::Options compiler_options(const model::Model& model, const CompileSetti
 
 void CompileSettings::add_to(CLI::App& app) {
   app.add_option("--chunk", chunk, "Rows of the batch a step; 0: chosen by cost")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40))
       ->type_name("N");
   app.add_option("--dump-passes", dump_directory, "Write what each compiler pass made as JSON")->type_name("DIR");
 }

@@ -64,6 +64,14 @@ TEST_P(ElfCommand, VerdictsHaveTheirExitCodes) {
   EXPECT_NE(even.err.find("0x00000040"), std::string::npos) << even.err;
 }
 
+TEST_P(ElfCommand, AnInstructionOfWorkersIsNamedToTheSupervisor) {
+  const std::string path = program("float", {0x1547a707});  // flw fa4,340(a5)
+  const Outcome outcome = tessera({"elf", path, "--model", GetParam()});
+  EXPECT_EQ(outcome.exit_code, 5);
+  EXPECT_NE(outcome.err.find("the instruction is flw"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("--context worker"), std::string::npos) << outcome.err;
+}
+
 TEST_P(ElfCommand, ExceptionNamesContextPcSymbolAndCause) {
   const std::string path = program("trap", {nop(), nop(), i(Op::lw, 1, 0, 3)});
   const std::string json = directory + "/trap.json";

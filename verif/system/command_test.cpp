@@ -25,6 +25,7 @@ TEST(Command, NoCommandIsAUsageError) {
 TEST(Command, UnknownCommandNamesTheNearest) {
   const Outcome outcome = tessera({"platform"});
   EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_NE(outcome.err.find("there is no command 'platform'"), std::string::npos) << outcome.err;
   EXPECT_NE(outcome.err.find("did you mean: tessera platforms"), std::string::npos) << outcome.err;
 }
 

@@ -148,6 +148,13 @@ TEST(RunCommand, OptionsThatRepeatTakeOneValueEach) {
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
 }
 
+TEST(RunCommand, AnOutputDirectoryThatCannotBeMadeIsAUsageError) {
+  const Outcome outcome = tessera(
+      {"run", kDigits + "/digits.onnx", "--inputs", kDigits, "--platform", "pocket", "--out", "/proc/none"});
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("cannot make the output directory"));
+}
+
 TEST(RunCommand, UserErrorsSayWhatIsWrong) {
   const std::string directory = scratch_directory();
   const struct {
@@ -159,6 +166,9 @@ TEST(RunCommand, UserErrorsSayWhatIsWrong) {
       {{"--ipus", "2"}, "has 1"},
       {{"--wave", directory + "/x.wlf"}, ".fst"},
       {{"--wave", directory + "/x.fst", "--wave-from", "soon"}, "no point of time"},
+      {{"--wave", directory + "/x.fst", "--wave-from", "90", "--wave-to", "3"}, "behind --wave-to"},
+      {{"--wave-from", "90"}, "without --wave"},
+      {{"--chunk", "-1"}, "chunk"},
       {{"--wave", directory + "/x.fst", "--wave-scope", "tile99.**"}, "no tile has a signal"},
       {{"--labels", kDigits + "/input_0.pb"}, "labels"},
       {{"--shape", "image=1,64"}, "images"},
