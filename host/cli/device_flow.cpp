@@ -149,14 +149,22 @@ void check_phases(Context& context, Machine& machine, const CompiledModel& compi
                                      first.measured, first.predicted));
 }
 
+/// "16 tiles", or "1216 tiles on 1 of 2 IPUs".
+std::string tiles_text(const Platform& platform, const executable::Executable& executable) {
+  unsigned tiles = 0;
+  for (const executable::Instance& instance : executable.instances)
+    tiles += executable.programs.at(instance.program).tiles;
+  if (executable.instances.size() == platform.ipus()) return fmt::format("{} tiles", tiles);
+  return fmt::format("{} tiles on {} of {} IPUs", tiles, executable.instances.size(), platform.ipus());
+}
+
 int report_results(Context& context, const FlowRequest& request, Machine& machine, const CompiledModel& compiled,
                    const DeviceRun& run) {
   add_run(context.result, machine, compiled, run);
   if (!request.results.out.empty()) write_outputs(request.results.out, run);
-  const Platform& platform = machine.platform();
-  context.print(fmt::format("model       {} on platform {}: {} tiles, {} in lockstep, {} RTL", request.title,
-                            platform.name, platform.tiles * platform.ipus(), run.statistics.lockstep_tiles,
-                            run.statistics.rtl_tiles));
+  context.print(fmt::format("model       {} on platform {}: {}, {} in lockstep, {} RTL", request.title,
+                            machine.platform().name, tiles_text(machine.platform(), compiled.executable),
+                            run.statistics.lockstep_tiles, run.statistics.rtl_tiles));
   check_phases(context, machine, compiled);
   if (!request.results.labels.empty()) add_accuracy(context, request.results, run);
   std::string failure;
