@@ -49,7 +49,7 @@ void visit(P&& p, V&& v) {
   v.enter("packet");
   v.number("lanes_per_column", p.packet.lanes_per_column, 1, 16);
   v.number("lane_words_per_cycle", p.packet.lane_words_per_cycle, 1, 16);
-  v.number("lane_latency", p.packet.lane_latency, 0, many);
+  v.number("lane_latency", p.packet.lane_latency, 1, many);  // lanes are simulated that far ahead
   v.number("buffer_packets", p.packet.buffer_packets, 1, 1024);
   v.leave();
   v.enter("link");

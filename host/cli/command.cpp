@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <fstream>
 #include <iostream>
@@ -91,7 +93,7 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error, int argc, cha
 /// Whole or not at all: the result is written beside its place and moved there.
 void write_result(const Context& context) {
   if (context.json_file.empty()) return;
-  const std::string text = context.result.dump(2) + "\n";
+  const std::string text = context.result.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
   const bool special = context.json_file.rfind("/dev/", 0) == 0;
   const std::string partial = special ? context.json_file : context.json_file + ".partial";
   std::ofstream out(partial, std::ios::binary);
@@ -105,6 +107,15 @@ void write_result(const Context& context) {
     std::remove(partial.c_str());
     throw Error(Category::usage, "cannot write the JSON result", context.json_file, "check that it is no directory");
   }
+}
+
+/// An option that was given as an empty string (--wave "$UNSET"); null if there is none.
+const CLI::Option* without_value(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options())
+    if (option->get_items_expected_max() > 0 && option->count() > 0)
+      for (const std::string& value : option->results())
+        if (value.empty()) return option;
+  return nullptr;
 }
 
 void record_error(Context& context, const Error& error) {
@@ -151,13 +162,38 @@ void Context::warn(const std::string& line) const {
   if (log != "error") std::cerr << "tessera: warning: " << line << "\n";
 }
 
+CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
+  return CLI::Validator(
+      [least, most](std::string& text) -> std::string {
+        std::uint64_t value = 0;
+        const char* end = text.data() + text.size();
+        const auto [at, error] = std::from_chars(text.data(), end, value);
+        if (error == std::errc() && at == end && value >= least && value <= most) return {};
+        return "'" + text + "' is no whole number from " + std::to_string(least) + " to " + std::to_string(most);
+      },
+      "");
+}
+
+CLI::Validator tolerance_number() {
+  return CLI::Validator(
+      [](std::string& text) -> std::string {
+        char* end = nullptr;
+        const double value = std::strtod(text.c_str(), &end);
+        if (end != text.c_str() && *end == '\0' && std::isfinite(value) && value >= 0) return {};
+        return "'" + text + "' is no finite number of at least 0";
+      },
+      "");
+}
+
 void add_command(CLI::App& app, Context& context, const std::string& name, const std::string& description,
                  const std::string& example, const std::function<Body(CLI::App&)>& configure) {
   CLI::App* sub = app.add_subcommand(name, description);
   sub->footer("Example:\n  " + example);
   bodies()[sub] = configure(*sub);
   sub->add_option("--json", context.json_file, "Write the machine-readable result to this file")->type_name("FILE");
-  sub->add_option("--seed", context.seed, "Seed of everything random; 0 is a seed like any other")->type_name("N");
+  sub->add_option("--seed", context.seed, "Seed of everything random; 0 is a seed like any other")
+      ->check(whole_number())
+      ->type_name("N");
   sub->add_option("--threads", context.threads, "Host threads that run tiles; results never depend on it")
       ->check(CLI::Range(1, 256))
       ->type_name("N");
@@ -178,6 +214,8 @@ int run(CLI::App& app, Context& context, int argc, char** argv) {
     return usage_error(app, error, argc, argv);
   }
   const CLI::App* sub = app.get_subcommands().front();
+  if (const CLI::Option* option = without_value(*sub))
+    return usage_error(app, CLI::ValidationError(option->get_name(), "is given an empty value"), argc, argv);
   context.result["command"] = sub->get_name();
   context.result["arguments"] = context.arguments;
   context.result["version"] = app.version();

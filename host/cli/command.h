@@ -31,6 +31,11 @@ struct Context {
   void warn(const std::string& line) const;
 };
 
+/// For numbers without sign: CLI11 wraps negative ones and clips large ones without a word.
+CLI::Validator whole_number(std::uint64_t least = 0, std::uint64_t most = ~std::uint64_t{0});
+/// For tolerances: a finite number, not negative.
+CLI::Validator tolerance_number();
+
 /// A command's body: returns the exit code; throws tessera::Error for what a user can cause.
 using Body = std::function<int(Context&)>;
 

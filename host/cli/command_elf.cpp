@@ -125,6 +125,8 @@ class Bench {
     wave.scopes = options_.wave_scopes;
     wave.from = options_.wave_from;
     wave.to = options_.wave_to;
+    if (wave.from > wave.to)
+      throw Error(Category::usage, "--wave-from is later than --wave-to", options_.wave, "exchange them");
     wave.cycle_ps = static_cast<unsigned>(1'000'000'000'000u / platform.clock_hz);
     wave_ = std::make_unique<WaveFile>(wave);
   }

@@ -276,8 +276,12 @@ void add_onnx_test(CLI::App& app, Context& context) {
         sub.add_option("--device", options->device, "What computes: the reference or the modelled machine")
             ->check(CLI::IsMember({"golden", "tlm", "rtl", "lockstep"}))
             ->capture_default_str();
-        sub.add_option("--rtol", options->tolerance.rtol, "Relative tolerance")->capture_default_str();
-        sub.add_option("--atol", options->tolerance.atol, "Absolute tolerance")->capture_default_str();
+        sub.add_option("--rtol", options->tolerance.rtol, "Relative tolerance")
+            ->check(tolerance_number())
+            ->capture_default_str();
+        sub.add_option("--atol", options->tolerance.atol, "Absolute tolerance")
+            ->check(tolerance_number())
+            ->capture_default_str();
         sub.add_option("--time-limit", options->time_limit, "Seconds of wall time for one data set")
             ->check(CLI::Range(1, 86400))
             ->capture_default_str();

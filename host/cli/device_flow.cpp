@@ -12,8 +12,12 @@ namespace tessera::cli {
 
 void ResultOptions::add_to(CLI::App& app) {
   app.add_option("--expected", expected, "Compare the outputs with DIR/output_0.pb, ...")->type_name("DIR");
-  app.add_option("--rtol", tolerance.rtol, "Relative tolerance of comparisons")->capture_default_str();
-  app.add_option("--atol", tolerance.atol, "Absolute tolerance of comparisons")->capture_default_str();
+  app.add_option("--rtol", tolerance.rtol, "Relative tolerance of comparisons")
+      ->check(tolerance_number())
+      ->capture_default_str();
+  app.add_option("--atol", tolerance.atol, "Absolute tolerance of comparisons")
+      ->check(tolerance_number())
+      ->capture_default_str();
   app.add_option("--labels", labels, "Integer class of each row: prints the accuracy")->type_name("FILE");
   app.add_option("--out", out, "Write the outputs as DIR/output_0.pb, ...")->type_name("DIR");
   app.add_option("--report", report, "Write report.json and report.txt")->type_name("DIR");
@@ -67,10 +71,7 @@ void add_accuracy(Context& context, const ResultOptions& options, const DeviceRu
 }
 
 void write_outputs(const std::string& directory, const DeviceRun& run) {
-  std::error_code error;
-  std::filesystem::create_directories(directory, error);
-  if (error)
-    throw Error(Category::usage, "cannot make the output directory: " + error.message(), directory, "check the path");
+  model::make_directory(directory);
   for (std::size_t i = 0; i < run.outputs.size(); ++i) model::write_tensor(output_file(directory, i), run.outputs[i]);
 }
 
@@ -192,17 +193,22 @@ int report_results(Context& context, const FlowRequest& request, Machine& machin
 int run_on_machine(Context& context, const FlowRequest& request, const Platform& platform,
                    const CompiledModel& compiled, const std::vector<model::Tensor>& inputs, Progress& progress) {
   std::unique_ptr<Machine> machine;
+  int code = 0;
   try {
     machine = std::make_unique<Machine>(context, request.machine, platform, compiled.executable, progress);
     const DeviceRun run = run_compiled(*machine, compiled, inputs, progress);
     finish_waves(context, *machine);
-    return report_results(context, request, *machine, compiled, run);
+    code = report_results(context, request, *machine, compiled, run);
   } catch (...) {  // whatever ended the run: waves and report are closed and readable, then the error goes on
     progress.finish();
     if (machine) finish_waves(context, *machine);
     write_partial(context, request, compiled);
     throw;
   }
+  if (!request.machine.wave.empty() && !context.result.contains("wave"))
+    throw Error(Category::usage, "no signal was selected, so there is no waveform", request.machine.wave,
+                "widen --wave-scope; all results were written");
+  return code;
 }
 
 }  // namespace tessera::cli

@@ -17,20 +17,24 @@ namespace tessera::cli {
 void MachineOptions::add_to(CLI::App& app) {
   app.add_option("--platform", platform, "c2, pocket, dss8440 or a platform file (tessera platforms lists them)")
       ->capture_default_str();
-  app.add_option("--ipus", ipus, "Use the first N IPUs of the platform")->type_name("N");
+  app.add_option("--ipus", ipus, "Use the first N IPUs of the platform")->check(whole_number(1, 128))->type_name("N");
   app.add_option("--rtl", rtl, "Tiles that run as RTL: 0 or 0,17,40-47 or 1:5 (IPU:tile) or all")->type_name("TILES");
   app.add_option("--lockstep", lockstep, "Tiles that run as RTL and TLM, compared instruction by instruction")
       ->type_name("TILES");
-  app.add_option("--max-cycles", max_cycles, "End with exit code 6 after this many tile cycles; 0 is no limit");
-  app.add_option("--wave", wave, "Waveform of the tiles, FST or VCD by suffix; a .gtkw view is written beside it")
-      ->type_name("FILE");
+  app.add_option("--max-cycles", max_cycles, "End with exit code 6 after this many tile cycles; 0 is no limit")
+      ->check(whole_number());
+  CLI::Option* const file =
+      app.add_option("--wave", wave, "Waveform of the tiles, FST or VCD by suffix; a .gtkw view is written beside it")
+          ->type_name("FILE");
   app.add_option("--wave-scope", wave_scopes, "Only signals below these scopes, e.g. 'tile3.rtl.*'")
       ->allow_extra_args(false)
-      ->type_name("PATTERN");
+      ->type_name("PATTERN")
+      ->needs(file);
   app.add_option("--wave-from", wave_from,
                  "First time in the waveform: cycles, time with unit ns, us, ms, or superstep=N")
-      ->type_name("TIME");
-  app.add_option("--wave-to", wave_to, "Last time in the waveform, likewise")->type_name("TIME");
+      ->type_name("TIME")
+      ->needs(file);
+  app.add_option("--wave-to", wave_to, "Last time in the waveform, likewise")->type_name("TIME")->needs(file);
 }
 
 WaveEnd parse_wave_end(const std::string& text, const Platform& platform) {
@@ -63,8 +67,10 @@ Cycle parse_time(const std::string& text, const Platform& platform) {
     throw Error(Category::usage, "'" + text + "' is no point of time", "",
                 "give cycles (1200), simulated time with a unit (750ns, 3us, 1ms), or superstep=12");
   }
-  if (cycles) return static_cast<Cycle>(value);
-  return static_cast<Cycle>(value * seconds_per_unit * static_cast<double>(platform.clock_hz));
+  const double in_cycles = cycles ? value : value * seconds_per_unit * static_cast<double>(platform.clock_hz);
+  if (in_cycles >= 1e18)
+    throw Error(Category::usage, "'" + text + "' is beyond the end of time", "", "1e18 cycles are");
+  return static_cast<Cycle>(in_cycles);
 }
 
 namespace {
@@ -160,7 +166,8 @@ Machine::~Machine() = default;
 void Machine::open_wave() {
   if (!options_.wave_from.empty()) wave_from_ = parse_wave_end(options_.wave_from, platform_);
   if (!options_.wave_to.empty()) wave_to_ = parse_wave_end(options_.wave_to, platform_);
-  if (wave_from_.cycle && wave_to_.cycle && *wave_from_.cycle > *wave_to_.cycle) {
+  if (wave_from_.cycle.value_or(0) > wave_to_.cycle.value_or(kNever) ||
+      wave_from_.superstep.value_or(0) > wave_to_.superstep.value_or(~std::uint64_t{0})) {
     throw Error(Category::usage, "--wave-from " + options_.wave_from + " is behind --wave-to " + options_.wave_to, "",
                 "give the earlier time first");
   }

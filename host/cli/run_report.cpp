@@ -93,7 +93,8 @@ namespace {
 std::string text_report(const nlohmann::ordered_json& report) {
   std::string text = "Tessera run report\n\n";
   for (const auto& [key, value] : report.items())
-    if (value.is_primitive()) text += fmt::format("{:<20} {}\n", key, value.dump());
+    if (value.is_primitive())
+      text += fmt::format("{:<20} {}\n", key, value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   if (!report.contains("cycle_profile")) return text;
   text += "\nCycles by step (summed over executions; shares of all tiles' cycles)\n";
   text += fmt::format("{:>12} {:>6} {:>8} {:>9} {:>6} {:>6}  step\n", "cycles", "times", "compute", "exchange", "sync",
@@ -116,7 +117,8 @@ void write_report(const std::string& directory, const nlohmann::ordered_json& re
   std::filesystem::create_directories(directory, failed);
   if (failed)
     throw Error(Category::usage, "cannot make the report directory: " + failed.message(), directory, "check the path");
-  model::write_file(directory + "/report.json", report.dump(2) + "\n");
+  model::write_file(directory + "/report.json",
+                    report.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
   model::write_file(directory + "/report.txt", text_report(report));
 }
 

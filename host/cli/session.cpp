@@ -25,7 +25,7 @@ compiler::Options compiler_options(const model::Model& model, const CompileSetti
     progress.update(number, passes, 0);
   };
   if (!settings.dump_directory.empty()) {
-    std::filesystem::create_directories(settings.dump_directory);
+    model::make_directory(settings.dump_directory);
     options.dump = [directory = settings.dump_directory](const std::string& pass, const nlohmann::ordered_json& json) {
       model::write_file(directory + "/" + pass + ".json", json.dump(2) + "\n");
     };

@@ -8,7 +8,9 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iterator>
@@ -526,15 +528,21 @@ Executable read(const std::vector<std::uint8_t>& bytes, const std::string& origi
 
 void write_file(const Executable& executable, const std::string& path) {
   const std::vector<std::uint8_t> bytes = write(executable);
-  std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  // Whole or not at all: written beside its place and moved there.
+  const std::string partial = path + ".partial";
+  std::ofstream out(partial, std::ios::binary | std::ios::trunc);
   out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  out.flush();
-  if (!out) throw Error(Category::usage, "the executable cannot be written", path, "check the folder and free space");
+  out.close();
+  if (out && std::rename(partial.c_str(), path.c_str()) == 0) return;
+  std::remove(partial.c_str());
+  throw Error(Category::usage, "the executable cannot be written", path, "check the folder and free space");
 }
 
 Executable read_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
-  if (!in) throw Error(Category::usage, "the executable cannot be opened", path, "check the name");
+  std::error_code ignored;  // directories open, but do not read
+  if (!in || std::filesystem::is_directory(path, ignored) || std::filesystem::is_character_file(path, ignored))
+    throw Error(Category::usage, "the executable cannot be opened", path, "check the name");
   const std::vector<std::uint8_t> bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
   return read(bytes, path);
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -149,6 +150,10 @@ class Binder {
       if (!dim.has_dim_value() && bound != nullptr)
         bound->symbolic.push_back({kept_, static_cast<std::uint32_t>(axis), dim.dim_param()});
       resolve_axis(info.name(), dim, axis, known);
+      if (dim.dim_value() > std::numeric_limits<std::int32_t>::max())  // libonnx's converter would cut it to 32 bits
+        throw Error(Category::does_not_fit,
+                    fmt::format("input '{}' has extent {} on axis {}", info.name(), dim.dim_value(), axis), file_,
+                    "use smaller inputs");
     }
   }
 

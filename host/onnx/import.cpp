@@ -6,9 +6,11 @@
 #include <onnx/version_converter/convert.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "host/onnx/import_steps.h"
+#include "host/onnx/proto.h"
 #include "host/onnx/tensor_io.h"
 #include "hw/error.h"
 
@@ -28,6 +30,47 @@ constexpr std::int64_t kOpset = 17;
   if (!proto.ParseFromString(bytes)) broken(file, "it is cut short or no ONNX file at all");
   if (!proto.has_graph()) broken(file, "it holds no graph");
   return proto;
+}
+
+bool is_utf8(const std::string& text) {
+  try {
+    (void)nlohmann::json(text).dump();
+    return true;
+  } catch (const nlohmann::json::exception&) {
+    return false;
+  }
+}
+
+/// Names go into messages, reports and executables: they must be text. Outputs must exist: libonnx does not look.
+void check_names(const ::onnx::ModelProto& proto, const std::string& file) {
+  const ::onnx::GraphProto& graph = proto.graph();
+  std::set<std::string> defined, names = {graph.name()};
+  for (const auto& info : graph.input()) {
+    defined.insert(info.name());
+    for (const auto& dim : info.type().tensor_type().shape().dim()) names.insert(dim.dim_param());
+  }
+  for (const auto& tensor : graph.initializer()) defined.insert(tensor.name());
+  for (const auto& tensor : graph.sparse_initializer()) defined.insert(tensor.values().name());
+  for (const auto& node : graph.node()) {
+    defined.insert(node.output().begin(), node.output().end());
+    names.insert({node.name(), node.op_type(), node.domain()});
+  }
+  names.insert(defined.begin(), defined.end());
+  if (!std::all_of(names.begin(), names.end(), is_utf8)) broken(file, "a name in it is not UTF-8 text");
+  if (graph.output_size() == 0) broken(file, "it has no output");
+  for (const auto& info : graph.output())
+    if (defined.count(info.name()) == 0) broken(file, "output '" + info.name() + "' is computed by no node");
+}
+
+/// Brings tensors that stand in files beside the model into it: libonnx would look for them in the working directory.
+void bring_in_external_data(::onnx::ModelProto& proto, const std::string& file) {
+  const auto slash = file.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : file.substr(0, slash);
+  for (auto& tensor : *proto.mutable_graph()->mutable_initializer()) {
+    if (tensor.data_location() != ::onnx::TensorProto::EXTERNAL) continue;
+    ::onnx::TensorProto whole = to_proto(from_proto(tensor, file + ": initializer '" + tensor.name() + "'", folder));
+    tensor.Swap(&whole);
+  }
 }
 
 /// First line of a message of libonnx, without its source positions.
@@ -163,6 +206,8 @@ bool default_domain(const std::string& domain) { return domain.empty() || domain
 Model import_bytes(const std::string& bytes, const std::string& file, const ImportOptions& options) {
   ::onnx::ModelProto proto = parse(bytes, file);
   check_opset(proto, file);
+  check_names(proto, file);
+  bring_in_external_data(proto, file);
   const std::int64_t opset = opset_of(proto);
   infer_if_possible(proto);
   refuse_unsupported(proto, file, options);

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <regex>
 #include <sstream>
@@ -94,6 +95,9 @@ std::string npy_bytes(const Tensor& tensor) {
 }  // namespace
 
 std::string read_file(const std::string& file) {
+  std::error_code ignored;  // of what is not there: opening says it better
+  if (std::filesystem::is_character_file(file, ignored) && file != "/dev/null")
+    throw Error(Category::usage, "a device has no end and is no file", file, "check the path");
   std::ifstream in(file, std::ios::binary);
   std::ostringstream bytes;
   // Directories open but do not read.
@@ -113,6 +117,14 @@ void write_file(const std::string& file, const std::string& bytes) {
     std::remove(partial.c_str());
     throw Error(Category::usage, "cannot write the file", file, "check that the folder exists and has free space");
   }
+}
+
+void make_directory(const std::string& directory) {
+  std::error_code failed;
+  std::filesystem::create_directories(directory, failed);
+  if (!failed && !std::filesystem::is_directory(directory)) failed = std::make_error_code(std::errc::not_a_directory);
+  if (failed)
+    throw Error(Category::usage, "cannot make the directory: " + failed.message(), directory, "check the path");
 }
 
 Tensor read_tensor(const std::string& file) {

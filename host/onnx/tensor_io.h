@@ -19,5 +19,7 @@ void write_tensor(const std::string& file, const Tensor& tensor);
 [[nodiscard]] std::string read_file(const std::string& file);
 /// Whole or not at all.
 void write_file(const std::string& file, const std::string& bytes);
+/// Makes the directory and those above it; Error (usage) if that fails or it is something else.
+void make_directory(const std::string& directory);
 
 }  // namespace tessera::model

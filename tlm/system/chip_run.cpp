@@ -28,7 +28,7 @@ void Chip::run_program() {
   state_ = State::running;
   const Cycle asked = (Cycle{shadow(reg::chip::kBootCycleHigh)} << 32) | shadow(reg::chip::kBootCycleLow);
   const Cycle start = std::max(now(), asked);
-  cycle_limit_ = config_.max_cycles == 0 ? kNever : start + config_.max_cycles;
+  cycle_limit_ = config_.max_cycles == 0 || config_.max_cycles > kNever - start ? kNever : start + config_.max_cycles;
   ipu_.boot(shadow(reg::chip::kBootPc), start);
   while (!reset_request_) {
     const Cycle limit = std::min(now() + config_.quantum, cycle_limit_);

@@ -255,6 +255,8 @@ Ipu::Outcome Ipu::outcome() {
   bool waiting = sync_.arrivals() != 0;
   for (unsigned t = 0; t < config_.tiles; ++t) {
     if (seats_[t].status == TileStatus::running) return Outcome::running;
+    // A packet may be on its way for longer than a quantum.
+    if (seats_[t].status == TileStatus::packet && next_packet_event() != kNever) return Outcome::running;
     if (seats_[t].status == TileStatus::exchange || seats_[t].status == TileStatus::packet) waiting = true;
   }
   return waiting ? Outcome::stuck : Outcome::stopped;

@@ -172,7 +172,7 @@ WaveFile::WaveFile(WaveOptions options) : options_(std::move(options)), patterns
   std::error_code error;
   const fs::path parts = options_.file + ".parts";
   fs::remove_all(parts, error);  // left over from a run that was killed
-  if (!fs::create_directories(parts, error) || error) {
+  if (fs::is_directory(options_.file, error) || !fs::create_directories(parts, error) || error) {
     throw Error(Category::usage, "the waveform cannot be written", options_.file,
                 "choose a folder that exists and may be written");
   }
