@@ -32,9 +32,8 @@ void MachineOptions::add_to(CLI::App& app) {
       ->needs(file);
   app.add_option("--wave-from", wave_from,
                  "First time in the waveform: cycles, time with unit ns, us, ms, or superstep=N")
-      ->type_name("TIME")
-      ->needs(file);
-  app.add_option("--wave-to", wave_to, "Last time in the waveform, likewise")->type_name("TIME")->needs(file);
+      ->type_name("TIME");
+  app.add_option("--wave-to", wave_to, "Last time in the waveform, likewise")->type_name("TIME");
 }
 
 WaveEnd parse_wave_end(const std::string& text, const Platform& platform) {

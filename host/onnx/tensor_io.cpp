@@ -124,7 +124,7 @@ void make_directory(const std::string& directory) {
   std::filesystem::create_directories(directory, failed);
   if (!failed && !std::filesystem::is_directory(directory)) failed = std::make_error_code(std::errc::not_a_directory);
   if (failed)
-    throw Error(Category::usage, "cannot make the directory: " + failed.message(), directory, "check the path");
+    throw Error(Category::usage, "cannot make the output directory: " + failed.message(), directory, "check the path");
 }
 
 Tensor read_tensor(const std::string& file) {
