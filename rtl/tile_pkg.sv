@@ -1,4 +1,5 @@
-// Types that the modules of the tile share: decoded instructions, retire records, supervisor states. No logic.
+// What the modules of the tile share: types of decoded instructions, retire records and supervisor states; the range of
+// the SRAM.
 package tile_pkg;
 
   // ALU operation: {funct7[5], funct3} of the R format.
@@ -87,5 +88,9 @@ package tile_pkg;
     logic [4:0] cause;
     logic [2:0] ctx;
   } retire_flags_t;
+
+  function automatic logic in_sram(input logic [31:0] addr, input logic [31:0] sram_end);
+    in_sram = (addr >= tessera_pkg::SRAM_BASE) && (addr < sram_end);
+  endfunction
 
 endpackage
