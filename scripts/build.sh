@@ -3,7 +3,5 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts/setup.sh
-if [ ! -f build/build.ninja ]; then
-  cmake --preset release >&2
-fi
+cmake --preset release >&2  # also when there is a build: Verilator's list of sources is read here
 cmake --build --preset release >&2

@@ -26,7 +26,7 @@ struct RunOptions {
 
 golden::Comparison check_outputs(const model::Model& model, const std::vector<model::Tensor>& inputs,
                                  const DeviceRun& run, const golden::Tolerance& tolerance) {
-  const auto values = golden::run(model, inputs, golden::Backend::onednn);
+  const auto values = golden::run(model, inputs, golden::Backend::host);
   golden::Comparison all;
   for (std::size_t i = 0; i < run.outputs.size(); ++i) {
     const model::ValueId id = model.outputs[i];
