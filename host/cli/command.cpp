@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <csignal>
 #include <cstdio>
 #include <fstream>
 #include <iostream>
@@ -126,28 +127,49 @@ void record_error(Context& context, const Error& error) {
   if (error.cycle()) entry["cycle"] = *error.cycle();
 }
 
+/// Text for standard error and the exit code; fills the result's error.
+std::pair<std::string, int> explain(Context& context, const std::exception_ptr& failure) {
+  const auto of_error = [&](const Error& error) {
+    record_error(context, error);
+    return std::pair(std::string(error.what()), exit_code(error.category()));
+  };
+  try {
+    std::rethrow_exception(failure);
+  } catch (const Error& error) {
+    return of_error(error);
+  } catch (const Interrupted& interrupted) {
+    context.result["error"]["message"] = interrupted.what();
+    context.result["error"]["signal"] = interrupted.signal();
+    return {std::string(interrupted.what()) + " (" + std::to_string(interrupted.signal()) + ")",
+            interrupted.exit_code()};
+  } catch (const std::bad_alloc&) {
+    return of_error(Error(Category::internal, "out of host memory", "", "use a smaller platform or a larger host"));
+  } catch (const std::exception& error) {
+    const std::string message = std::string("internal error: ") + error.what();
+    context.result["error"]["message"] = message;
+    return {message + "\n  this is a fault of Tessera, not of your input: please report it with the command line",
+            exit_code(Category::internal)};
+  }
+}
+
 int guarded(Context& context, const Body& body) {
   try {
     return body(context);
-  } catch (const Error& error) {
-    std::cerr << "tessera: " << error.what() << "\n";
-    record_error(context, error);
-    return exit_code(error.category());
-  } catch (const Interrupted& interrupted) {
-    std::cerr << "tessera: " << interrupted.what() << " (" << interrupted.signal() << ")\n";
-    context.result["error"]["message"] = interrupted.what();
-    return interrupted.exit_code();
-  } catch (const std::bad_alloc&) {
-    const Error error(Category::internal, "out of host memory", "", "use a smaller platform or a larger host");
-    std::cerr << "tessera: " << error.what() << "\n";
-    record_error(context, error);
-    return exit_code(error.category());
-  } catch (const std::exception& error) {
-    std::cerr << "tessera: internal error: " << error.what()
-              << "\n  this is a fault of Tessera, not of your input: please report it with the command line\n";
-    context.result["error"]["message"] = std::string("internal error: ") + error.what();
-    return exit_code(Category::internal);
+  } catch (const std::exception&) {
+    const auto [text, code] = explain(context, std::current_exception());
+    std::cerr << "tessera: " << text << "\n";
+    return code;
   }
+}
+
+/// --json of a command line that could not be parsed.
+std::string json_option(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string given = argv[i];
+    if (given == "--json" && i + 1 < argc) return argv[i + 1];
+    if (given.rfind("--json=", 0) == 0) return given.substr(7);
+  }
+  return {};
 }
 
 }  // namespace
@@ -203,36 +225,65 @@ void add_command(CLI::App& app, Context& context, const std::string& name, const
   sub->add_flag("--quiet", context.quiet, "No progress and no informational text");
 }
 
-int run(CLI::App& app, Context& context, int argc, char** argv) {
-  context.arguments.assign(argv, argv + argc);
-  app.require_subcommand(1);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& success) {
-    return app.exit(success);  // --help, --version
-  } catch (const CLI::ParseError& error) {
-    return usage_error(app, error, argc, argv);
-  }
-  const CLI::App* sub = app.get_subcommands().front();
-  if (const CLI::Option* option = without_value(*sub))
-    return usage_error(app, CLI::ValidationError(option->get_name(), "is given an empty value"), argc, argv);
-  context.result["command"] = sub->get_name();
+int record_failure(Context& context, const std::exception_ptr& failure) {
+  const int code = explain(context, failure).second;
+  context.result["exit_code"] = code;
+  return code;
+}
+
+namespace {
+
+void begin_result(Context& context, const CLI::App& app, const std::string& command) {
+  context.result["command"] = command;
   context.result["arguments"] = context.arguments;
   context.result["version"] = app.version();
   context.result["seed"] = context.seed;
   context.result["threads"] = context.threads;
-  int code = guarded(context, bodies().at(sub));
-  std::cout.flush();
-  if (!std::cout && code == 0) {
-    std::cerr << "tessera: cannot write to standard output\n";
-    code = exit_code(Category::usage);
-  }
+}
+
+int end_result(Context& context, int code) {
   context.result["exit_code"] = code;
   const int written = guarded(context, [](Context& c) {
     write_result(c);
     return 0;
   });
   return code != 0 ? code : written;
+}
+
+/// A command line that could not be understood: told, and in the JSON if that much could be read.
+int parse_failure(const CLI::App& app, Context& context, const CLI::ParseError& error, int argc, char** argv) {
+  const int code = usage_error(app, error, argc, argv);
+  context.json_file = json_option(argc, argv);
+  begin_result(context, app, argc > 1 ? argv[1] : "");
+  record_error(context, Error(Category::usage, error.what(), "", "--help shows the options"));
+  return end_result(context, code);
+}
+
+}  // namespace
+
+int run(CLI::App& app, Context& context, int argc, char** argv) {
+  context.arguments.assign(argv, argv + argc);
+  std::signal(SIGPIPE, SIG_IGN);  // a reader that goes away is an error of writing, not the end of reports and waves
+  app.require_subcommand(1);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {
+    return app.exit(success);  // --help, --version
+  } catch (const CLI::ParseError& error) {
+    return parse_failure(app, context, error, argc, argv);
+  }
+  const CLI::App* sub = app.get_subcommands().front();
+  if (const CLI::Option* option = without_value(*sub))
+    return parse_failure(app, context, CLI::ValidationError(option->get_name(), "is given an empty value"), argc, argv);
+  begin_result(context, app, sub->get_name());
+  int code = guarded(context, bodies().at(sub));
+  std::cout.flush();
+  if (!std::cout && code == 0) {
+    code = guarded(context, [](Context&) -> int {
+      throw Error(Category::usage, "cannot write to standard output", "", "check its free space");
+    });
+  }
+  return end_result(context, code);
 }
 
 }  // namespace tessera::cli

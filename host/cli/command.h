@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -38,6 +39,10 @@ CLI::Validator tolerance_number();
 
 /// A command's body: returns the exit code; throws tessera::Error for what a user can cause.
 using Body = std::function<int(Context&)>;
+
+/// Writes what ended a command into its result (error, exit_code) and returns the exit code. Called again with the same
+/// failure it says the same.
+int record_failure(Context& context, const std::exception_ptr& failure);
 
 /// Adds a sub-command with the common options; `configure` adds its own options and returns its body.
 void add_command(CLI::App& app, Context& context, const std::string& name, const std::string& description,

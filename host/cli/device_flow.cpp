@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <iostream>
+#include <sstream>
 
 #include "host/cli/run_report.h"
 #include "host/onnx/tensor_io.h"
 #include "hw/error.h"
+#include "verif/cosim/shutdown.h"
 
 namespace tessera::cli {
 
@@ -97,11 +100,16 @@ void print_run(const Context& context, const Machine& machine, const CompiledMod
   }
 }
 
-/// The report of a run that did not get to its end: what is known so far.
-void write_partial(const Context& context, const FlowRequest& request, const CompiledModel& compiled) {
+/// What the report holds beyond the result, as far as the run has got.
+struct ReportParts {
+  nlohmann::ordered_json compiler, cycle_profile;
+};
+
+void write_report_of(const Context& context, const FlowRequest& request, const ReportParts& parts) {
   if (request.results.report.empty()) return;
   nlohmann::ordered_json report = context.result;
-  report["compiler"] = compiled.report;
+  report["compiler"] = parts.compiler;
+  if (!parts.cycle_profile.is_null()) report["cycle_profile"] = parts.cycle_profile;
   write_report(request.results.report, report);
 }
 
@@ -109,6 +117,7 @@ void finish_waves(Context& context, Machine& machine) {
   const std::optional<WaveSummary> waves = machine.close_waves();
   if (!waves) return;
   for (const std::string& pattern : waves->unmatched) context.warn("--wave-scope '" + pattern + "' matches no signal");
+  for (const std::string& scope : waves->lost) context.warn("signals of " + scope + " are missing in the waveform");
   if (waves->signals != 0 && machine.profile().last_arrival() != 0 && machine.wave_end() < machine.profile().start()) {
     context.warn(fmt::format("the waveform ends before the program starts in cycle {}: use --wave-to superstep=N",
                              machine.profile().start()));
@@ -119,15 +128,6 @@ void finish_waves(Context& context, Machine& machine) {
   }
   context.result["wave"] = {{"file", waves->file},       {"view", waves->view},   {"signals", waves->signals},
                             {"changes", waves->changes}, {"first", waves->first}, {"last", waves->last}};
-}
-
-void write_full_report(Context& context, const FlowRequest& request, Machine& machine, const CompiledModel& compiled) {
-  if (request.results.report.empty()) return;
-  nlohmann::ordered_json report = context.result;
-  report["compiler"] = compiled.report;
-  report["cycle_profile"] = cycles_json(machine.profile(), compiled.executable);
-  write_report(request.results.report, report);
-  context.print(fmt::format("report      {0}/report.json, {0}/report.txt", request.results.report));
 }
 
 /// Compares, prints what was compared, and keeps the first comparison that fails.
@@ -160,7 +160,7 @@ std::string tiles_text(const Platform& platform, const executable::Executable& e
 }
 
 int report_results(Context& context, const FlowRequest& request, Machine& machine, const CompiledModel& compiled,
-                   const DeviceRun& run) {
+                   const DeviceRun& run, ReportParts& parts) {
   add_run(context.result, machine, compiled, run);
   if (!request.results.out.empty()) write_outputs(request.results.out, run);
   context.print(fmt::format("model       {} on platform {}: {}, {} in lockstep, {} RTL", request.title,
@@ -179,7 +179,13 @@ int report_results(Context& context, const FlowRequest& request, Machine& machin
         context.result["wave"]["view"].get<std::string>(), context.result["wave"]["first"].get<std::uint64_t>(),
         context.result["wave"]["last"].get<std::uint64_t>()));
   }
-  write_full_report(context, request, machine, compiled);
+  parts.cycle_profile = cycles_json(machine.profile(), compiled.executable);
+  if (!request.results.report.empty() && failure.empty()) {
+    context.result["exit_code"] = 0;
+    write_report_of(context, request, parts);
+  }
+  if (!request.results.report.empty())
+    context.print(fmt::format("report      {0}/report.json, {0}/report.txt", request.results.report));
   if (!context.json_file.empty()) context.print("result      " + context.json_file);
   if (!failure.empty()) {
     throw Error(Category::wrong_result, "the results differ from what was expected: " + failure, request.title,
@@ -188,27 +194,71 @@ int report_results(Context& context, const FlowRequest& request, Machine& machin
   return 0;
 }
 
+/// Where everything stood when the run ended before its program did.
+void add_unfinished(Context& context, Machine& machine) {
+  const Machine::Statistics statistics = machine.statistics();
+  auto& entry = context.result["unfinished"];
+  entry["cycle"] = machine.system().now();
+  entry["instructions"] = statistics.instructions;
+  entry["tiles"] = nlohmann::ordered_json::array();
+  for (unsigned ipu = 0; ipu < machine.system().ipus(); ++ipu) {
+    std::istringstream lines(machine.system().chip(ipu).describe());
+    for (std::string line; std::getline(lines, line);) entry["tiles"].push_back(line);
+  }
+}
+
+/// Waves and report of a failed run. The failure itself goes on: what goes wrong here is only told.
+void close_failed(Context& context, const FlowRequest& request, Machine* machine, bool finished,
+                  const std::exception_ptr& failure, const ReportParts& parts) {
+  // finished: the program was, and its waves are closed already.
+  const auto attempt = [&](const std::function<void()>& step) {
+    try {
+      step();
+    } catch (const std::exception& error) {
+      context.warn(error.what());
+    }
+  };
+  if (machine != nullptr && !finished) attempt([&] { add_unfinished(context, *machine); });
+  if (machine != nullptr && !finished) attempt([&] { finish_waves(context, *machine); });
+  record_failure(context, failure);
+  attempt([&] { write_report_of(context, request, parts); });
+}
+
+/// An interrupted run says where it was: nothing else tells an endless loop from slow work.
+void tell_where(const Context& context) {
+  if (!context.result.contains("unfinished")) return;
+  const auto& unfinished = context.result["unfinished"];
+  std::string text = fmt::format("tessera: ended in cycle {}", unfinished["cycle"].get<Cycle>());
+  for (const auto& line : unfinished["tiles"]) text += "\n  " + line.get<std::string>();
+  std::cerr << text << "\n";
+}
+
 }  // namespace
 
 int run_on_machine(Context& context, const FlowRequest& request, const Platform& platform,
                    const CompiledModel& compiled, const std::vector<model::Tensor>& inputs, Progress& progress) {
   std::unique_ptr<Machine> machine;
-  int code = 0;
+  ReportParts parts;
+  parts.compiler = compiled.report;
+  bool finished = false;
   try {
     machine = std::make_unique<Machine>(context, request.machine, platform, compiled.executable, progress);
     const DeviceRun run = run_compiled(*machine, compiled, inputs, progress);
+    finished = true;
     finish_waves(context, *machine);
-    code = report_results(context, request, *machine, compiled, run);
+    const int code = report_results(context, request, *machine, compiled, run, parts);
+    Shutdown::check();
+    if (!request.machine.wave.empty() && !context.result.contains("wave"))
+      throw Error(Category::usage, "no signal was selected, so there is no waveform", request.machine.wave,
+                  "widen --wave-scope; all results were written");
+    return code;
   } catch (...) {  // whatever ended the run: waves and report are closed and readable, then the error goes on
+    const std::exception_ptr failure = std::current_exception();
     progress.finish();
-    if (machine) finish_waves(context, *machine);
-    write_partial(context, request, compiled);
-    throw;
+    close_failed(context, request, machine.get(), finished, failure, parts);
+    if (Shutdown::requested() != 0) tell_where(context);
+    std::rethrow_exception(failure);
   }
-  if (!request.machine.wave.empty() && !context.result.contains("wave"))
-    throw Error(Category::usage, "no signal was selected, so there is no waveform", request.machine.wave,
-                "widen --wave-scope; all results were written");
-  return code;
 }
 
 }  // namespace tessera::cli

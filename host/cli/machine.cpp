@@ -1,5 +1,7 @@
 #include "host/cli/machine.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <charconv>
@@ -23,6 +25,10 @@ void MachineOptions::add_to(CLI::App& app) {
       ->type_name("TILES");
   app.add_option("--max-cycles", max_cycles, "End with exit code 6 after this many tile cycles; 0 is no limit")
       ->check(whole_number());
+  app.add_option("--max-idle-cycles", max_idle_cycles,
+                 "End with exit code 6 if no sync completes within this many tile cycles; 0 is no limit")
+      ->check(whole_number())
+      ->capture_default_str();
   CLI::Option* const file =
       app.add_option("--wave", wave, "Waveform of the tiles, FST or VCD by suffix; a .gtkw view is written beside it")
           ->type_name("FILE");
@@ -118,11 +124,16 @@ std::vector<std::vector<TileMode>> tile_modes(const MachineOptions& options, con
 std::string symbol_text(const executable::Executable& executable, TileRef tile, Address pc) {
   for (const executable::Instance& instance : executable.instances) {
     if (instance.ipu != tile.ipu) continue;
-    const executable::Symbol* symbol = executable::find_symbol(executable.programs.at(instance.program), pc);
+    const executable::Program& program = executable.programs.at(instance.program);
+    const executable::Symbol* symbol = executable::find_symbol(program, pc);
     if (symbol == nullptr) return {};
-    char offset[16];
-    std::snprintf(offset, sizeof offset, "+0x%x", pc - symbol->address);
-    return symbol->name + offset;
+    std::string text = fmt::format("{}+0x{:x}", symbol->name, pc - symbol->address);
+    if (const std::string source = executable::find_source(program, pc); !source.empty()) text += ", " + source;
+    if (const executable::Step* step = executable::find_step(program, pc)) {
+      text += ", " + step->path;
+      if (!step->name.empty()) text += ": " + step->name;
+    }
+    return text;
   }
   return {};
 }
@@ -145,6 +156,7 @@ Machine::Machine(const Context& context, const MachineOptions& options, const Pl
   config.factory = [this](const TileConfig& tile, TileMode mode) { return make_tile(tile, mode); };
   config.threads = context.threads;
   config.max_cycles = options.max_cycles;
+  config.max_idle_cycles = options.max_idle_cycles;
   config.events = &observers_;
   config.released = [this](unsigned ipu, Cycle z) {
     if (ipu == 0) superstep_begins(z);

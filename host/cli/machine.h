@@ -27,6 +27,8 @@ struct MachineOptions {
   unsigned ipus = 0;          ///< --ipus: 0 is all of the platform
   std::string rtl, lockstep;  ///< tile lists
   Cycle max_cycles = 0;       ///< of a program; 0 is no limit
+  /// Between two syncs; 0 is no limit. Default: over half a second of a c2, far beyond any superstep.
+  Cycle max_idle_cycles = 1'000'000'000;
   std::string wave;
   std::vector<std::string> wave_scopes;
   std::string wave_from, wave_to;

@@ -125,6 +125,7 @@ void write_report(const std::string& directory, const nlohmann::ordered_json& re
 void write_failed_report(const Context& context, const std::string& directory, const Error& error) {
   if (directory.empty()) return;
   nlohmann::ordered_json report = context.result;
+  report["exit_code"] = exit_code(error.category());
   report["error"] = {{"message", error.message()}, {"where", error.where()}, {"advice", error.advice()}};
   write_report(directory, report);
 }

@@ -21,6 +21,7 @@ compiler::Options compiler_options(const model::Model& model, const CompileSetti
   compiler::Options options;
   options.name = model.name;
   options.progress = [&progress](const std::string& pass, unsigned number, unsigned passes) {
+    Shutdown::check();
     progress.phase("compiling: " + pass);
     progress.update(number, passes, 0);
   };
@@ -51,6 +52,7 @@ CompiledModel compile_model(const model::Model& model, const Platform& platform,
   lowering.sram_bytes = platform.sram_bytes;
   lowering.chunk = settings.chunk;
   lowering.expose_nodes = settings.expose_nodes;
+  Shutdown::check();
   nn::Lowered lowered = nn::lower(model, lowering);
   compiler::Compiled compiled = compiler::compile(lowered.graph, platform, CodeletLibrary::builtin(),
                                                   compiler_options(model, settings, progress));

@@ -98,7 +98,7 @@ class Driver::Impl {
 
   void access_tile(unsigned ipu, unsigned tile, Address address, std::uint32_t* words, std::size_t count, bool write);
   std::optional<ExceptionInfo> exception(unsigned ipu);
-  std::string where_tiles_stand(const Device& d);
+  std::vector<Stand> where_tiles_stand(const Device& d);
   std::optional<Event> take_event();
   Event event_of(unsigned ipu, unsigned cause);
   void note(const Interrupt& interrupt);
@@ -191,20 +191,19 @@ std::optional<Event> Driver::Impl::take_event() {
   return std::nullopt;
 }
 
-std::string Driver::Impl::where_tiles_stand(const Device& d) {
+std::vector<Stand> Driver::Impl::where_tiles_stand(const Device& d) {
   static const char* const kStatus[] = {"held",       "running", "in x.exchange", "in x.packet",
                                         "in x.sync ", "idle",    "excepted",      "ended"};
   static const char* const kZone[] = {"local", "internal", "group 1", "group 2", "host", "?", "?", "?"};
-  std::map<std::string, std::vector<unsigned>> groups;
+  std::map<std::pair<std::string, Address>, std::vector<unsigned>> groups;
   for (unsigned tile = 0; tile < d.info.tiles; ++tile) {
     const std::uint32_t state = read(d, chip::kTileState + 4 * tile);
     if (chip::kTileStateActive.get(state) == 0) continue;
     std::string what = kStatus[chip::kTileStateStatus.get(state) & 7];
     if (chip::kTileStateStatus.get(state) == 4) what += kZone[chip::kTileStateZone.get(state)];
-    what += fmt::format(", pc 0x{:08x}", read(d, chip::kTilePc + 4 * tile));
-    groups[what].push_back(tile);
+    groups[{what, read(d, chip::kTilePc + 4 * tile)}].push_back(tile);
   }
-  std::vector<std::pair<unsigned, std::string>> lines;
+  std::vector<Stand> stands;
   for (const auto& [what, tiles] : groups) {
     std::string line = tiles.size() == 1 ? "tile" : "tiles";
     for (std::size_t i = 0; i < tiles.size();) {
@@ -214,12 +213,11 @@ std::string Driver::Impl::where_tiles_stand(const Device& d) {
       if (last > i) line += fmt::format("-{}", tiles[last]);
       i = last + 1;
     }
-    lines.emplace_back(tiles.front(), line + ": " + what);
+    stands.push_back({tiles, line + ": " + what.first, what.second});
   }
-  std::sort(lines.begin(), lines.end());
-  std::string text;
-  for (const auto& line : lines) text += (text.empty() ? "" : "\n") + line.second;
-  return text;
+  std::sort(stands.begin(), stands.end(),
+            [](const Stand& a, const Stand& b) { return a.tiles.front() < b.tiles.front(); });
+  return stands;
 }
 
 std::optional<ExceptionInfo> Driver::Impl::exception(unsigned ipu) {
@@ -235,6 +233,7 @@ std::optional<ExceptionInfo> Driver::Impl::exception(unsigned ipu) {
   info.value = read(d, chip::kExceptionValue);
   info.cycle = read(d, chip::kExceptionCycleLow);
   info.cycle |= Cycle{read(d, chip::kExceptionCycleHigh)} << 32;
+  if (info.tile < d.info.tiles) info.supervisor_pc = read(d, chip::kTilePc + 4 * info.tile);
   if (chip::kExceptionCauseChipFault.get(cause) == 0) {
     info.detail = cause_name(info.cause);
     return info;
@@ -243,7 +242,9 @@ std::optional<ExceptionInfo> Driver::Impl::exception(unsigned ipu) {
                                                    ExceptionInfo::Kind::host_access};
   info.kind = kKinds[std::min<std::uint32_t>(info.cause, 2)];
   info.cause = 0;
-  info.detail = where_tiles_stand(d);
+  info.stands = where_tiles_stand(d);
+  for (const Stand& stand : info.stands)
+    info.detail += fmt::format("{}{}, pc 0x{:08x}", info.detail.empty() ? "" : "\n", stand.text, stand.pc);
   return info;
 }
 

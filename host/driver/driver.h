@@ -37,6 +37,13 @@ struct LoadRecord {
   std::vector<std::uint32_t> words;
 };
 
+/// Tiles that stand alike when a program has stopped.
+struct Stand {
+  std::vector<unsigned> tiles;
+  std::string text;  ///< "tiles 0-3, 5: in x.sync internal"
+  Address pc = 0;    ///< of their supervisors
+};
+
 /// First exception of an IPU by (cycle, tile, context), or a fault that the chip found.
 struct ExceptionInfo {
   enum class Kind : std::uint8_t { trap, zones_differ, no_progress, host_access };
@@ -46,6 +53,8 @@ struct ExceptionInfo {
   Address pc = 0;
   std::uint32_t value = 0;  ///< mtval
   Cycle cycle = 0;
+  Address supervisor_pc = 0;  ///< of the tile: tells which step a worker was working for
+  std::vector<Stand> stands;  ///< chip faults: all active tiles, in order of their first ones
   /// Chip faults: where the tiles stand, one line for each group of tiles that stand alike. Traps: what the cause
   /// means.
   std::string detail;

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <array>
+#include <optional>
 #include <set>
 
 #include "host/engine/engine.h"
 #include "hw/error.h"
+#include "hw/generated/machine.h"
 
 namespace tessera::engine {
 
@@ -30,44 +32,148 @@ std::string place(const Program& program, Address pc) {
                      source.empty() ? "" : ", " + source);
 }
 
-/// Vertices that may have been running: records of this tile and worker whose codelet holds the pc.
-std::string vertices(const Program& program, const ExceptionInfo& info) {
+std::string step_text(const executable::Step& step) {
+  return step.name.empty() ? step.path : fmt::format("{} ({})", step.path, step.name);
+}
+
+/// Records of this tile and worker whose codelet holds the pc.
+std::vector<const executable::VertexRecord*> candidates(const Program& program, const ExceptionInfo& info) {
+  std::vector<const executable::VertexRecord*> found;
   const executable::Symbol* symbol = executable::find_symbol(program, info.pc);
-  if (symbol == nullptr || info.context == 0) return {};
-  std::set<std::string> names;
+  if (symbol == nullptr || info.context == 0) return found;
   for (const executable::VertexRecord& record : program.vertices) {
-    const executable::VertexName& name = program.vertex_names.at(record.name);
     const bool mine = record.tile == info.tile && (record.workers >> (info.context - 1) & 1U) != 0;
-    if (mine && name.codelet == symbol->name)
-      names.insert(fmt::format("{} ({}) in compute set {}", name.vertex, name.codelet, name.compute_set));
+    if (mine && program.vertex_names.at(record.name).codelet == symbol->name) found.push_back(&record);
+  }
+  return found;
+}
+
+/// The step that a worker was working for: of the compute sets of the candidates the last that the supervisor has
+/// started; it waits behind it. Nothing if none stands before the supervisor's pc (it has jumped back).
+const executable::Step* step_of_worker(const Program& program, const ExceptionInfo& info,
+                                       const std::vector<const executable::VertexRecord*>& records) {
+  const executable::Step* best = nullptr;
+  for (const executable::Step& step : program.steps) {
+    if (step.kind != executable::Step::Kind::compute || step.begin >= info.supervisor_pc) continue;
+    for (const executable::VertexRecord* record : records)
+      if (program.vertex_names.at(record->name).compute_set == step.name) best = &step;
+  }
+  return best;
+}
+
+std::string vertices(const Program& program, const ExceptionInfo& info) {
+  const auto records = candidates(program, info);
+  const executable::Step* step = step_of_worker(program, info, records);
+  std::set<std::string> names;
+  for (const executable::VertexRecord* record : records) {
+    const executable::VertexName& name = program.vertex_names.at(record->name);
+    if (step != nullptr && name.compute_set != step->name) continue;
+    names.insert(fmt::format("{} ({}) in compute set {}", name.vertex, name.codelet, name.compute_set));
   }
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "\n  vertex: " : "\n      or: ") + name;
+  if (step != nullptr) text += "\n  program: " + step_text(*step);
   return text;
 }
 
 std::string program_path(const Program& program, const ExceptionInfo& info) {
   const executable::Step* step = info.context == 0 ? executable::find_step(program, info.pc) : nullptr;
-  return step == nullptr ? std::string() : fmt::format("\n  program: {} ({})", step->path, step->name);
+  return step == nullptr ? std::string() : "\n  program: " + step_text(*step);
+}
+
+/// Doubleword that the loader puts at an address of a tile; the last that loads there wins.
+std::optional<std::uint64_t> loaded(const Program& program, unsigned tile, Address address) {
+  for (auto blob = program.blobs.rbegin(); blob != program.blobs.rend(); ++blob) {
+    const std::vector<std::uint32_t>& words = program.contents.at(blob->content);
+    const std::size_t index = (address - blob->address) / 4;
+    if (blob->tile == tile && address >= blob->address && index + 1 < words.size())
+      return words[index] | std::uint64_t{words[index + 1]} << 32;
+  }
+  return std::nullopt;
+}
+
+bool two_words(const ExchangeDescriptor& descriptor) {
+  return descriptor.kind == kKindBlock || descriptor.kind == kKindSweep;
+}
+
+/// Number of the descriptor at `address` in its list.
+unsigned number_in_list(const Program& program, unsigned tile, Address list, Address address) {
+  unsigned number = 0;
+  for (Address at = list; at < address; ++number) {
+    const auto bits = loaded(program, tile, at);
+    at += bits && two_words(ExchangeDescriptor::unpack(*bits)) ? 16 : 8;
+  }
+  return number;
+}
+
+/// Which words a descriptor moves, when, and with whom.
+std::string descriptor_text(const Program& program, const executable::TileTable& table, Address address) {
+  const auto header_bits = loaded(program, table.tile, table.begin);
+  const auto bits = loaded(program, table.tile, address);
+  if (!header_bits || !bits || address < table.begin + 8) return fmt::format("table + {}", address - table.begin);
+  const Address receives = table.begin + 8 + 8 * static_cast<Address>(ExchangeHeader::unpack(*header_bits).sends);
+  const bool receive = address >= receives;
+  const auto d = ExchangeDescriptor::unpack(*bits);
+  std::string text = fmt::format("{} descriptor {} (table + {})", receive ? "receive" : "send",
+                                 number_in_list(program, table.tile, receive ? receives : table.begin + 8, address),
+                                 address - table.begin);
+  static constexpr std::array<const char*, 4> kKinds = {"", ", a block of pieces", ", a sweep over tiles",
+                                                        ", of no known kind"};
+  text += fmt::format(": {} words", d.words == 0 ? kExchangeMaxWords : d.words);
+  if (receive) text += d.peer == kPeerFromCsr ? " from the tile in xsource" : fmt::format(" from tile {}", d.peer);
+  text += fmt::format(", first in cycle {} of the phase,", d.start);
+  if (d.base == 0) text += fmt::format("{} 0x{:05x}", receive ? " to" : " out of", kSramBase + 4 * d.address);
+  return text + kKinds.at(d.kind);
 }
 
 std::string exchange(const Program& program, const ExceptionInfo& info) {
   const executable::TileTable* table = executable::find_table(program, info.tile, info.value);
   if (table == nullptr) return {};
-  return fmt::format("\n  exchange: {}, descriptor at table + {}", program.phases.at(table->phase).name,
-                     info.value - table->begin);
+  return fmt::format("\n  exchange: {}\n  {}", program.phases.at(table->phase).name,
+                     descriptor_text(program, *table, info.value));
 }
 
 bool is_exchange_fault(std::uint32_t cause) { return cause >= 27 && cause <= 30; }
 
 }  // namespace
 
+namespace {
+
+/// What the chip found, and where all tiles stand in the program's terms.
+std::string describe_fault(const Program* program, const ExceptionInfo& info) {
+  std::string text;
+  switch (info.kind) {
+    case ExceptionInfo::Kind::zones_differ:
+      text = fmt::format("tiles of IPU {} wait in different zones: tile {} made it so", info.ipu, info.tile);
+      break;
+    case ExceptionInfo::Kind::host_access:
+      text =
+          fmt::format("IPU {} tile {}: a packet to host address 0x{:x} was refused", info.ipu, info.tile, info.value);
+      break;
+    default:
+      text = fmt::format("no tile of IPU {} can go on", info.ipu);
+      break;
+  }
+  for (const driver::Stand& stand : info.stands) {
+    text += "\n  " + stand.text;
+    if (program == nullptr) {
+      text += fmt::format(", pc 0x{:05x}", stand.pc);
+      continue;
+    }
+    text += ", " + place(*program, stand.pc);
+    if (const executable::Step* step = executable::find_step(*program, stand.pc)) text += ", " + step_text(*step);
+  }
+  return text;
+}
+
+}  // namespace
+
 std::string describe(const Executable& executable, const ExceptionInfo& info) {
-  if (info.kind != ExceptionInfo::Kind::trap) return info.detail;
+  const Program* program = program_of(executable, info.ipu);
+  if (info.kind != ExceptionInfo::Kind::trap) return describe_fault(program, info);
   const std::string context = info.context == 0 ? "supervisor" : fmt::format("worker {}", info.context);
   std::string text = fmt::format("{} (cause {}, value 0x{:x}) on IPU {} tile {} {}", driver::cause_name(info.cause),
                                  info.cause, info.value, info.ipu, info.tile, context);
-  const Program* program = program_of(executable, info.ipu);
   if (program == nullptr) return text + fmt::format("\n  at: pc 0x{:05x}", info.pc);
   text += "\n  at: " + place(*program, info.pc) + vertices(*program, info) + program_path(*program, info);
   if (is_exchange_fault(info.cause)) text += exchange(*program, info);

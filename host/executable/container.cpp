@@ -2,7 +2,7 @@
 // two cannot disagree. Integers are little endian, lists and strings carry a 32-bit count.
 //
 // Layout: magic 8, format 4, sections 4, platform hash 8, content hash 8 (of all bytes behind it), then for each
-// section {id 4, 0 4, offset 8, size 8}, then the sections in order without gaps.
+// section {id 4, check 4 (of its bytes), offset 8, size 8}, then the sections in order without gaps.
 #include "host/executable/container.h"
 
 #include <fmt/format.h>
@@ -450,6 +450,16 @@ std::uint64_t hash_bytes(const std::uint8_t* bytes, std::size_t count) {
   return h;
 }
 
+namespace {
+
+/// Tells which section was damaged; the content hash tells that one was.
+std::uint32_t section_check(const std::uint8_t* bytes, std::size_t count) {
+  const std::uint64_t h = hash_bytes(bytes, count);
+  return static_cast<std::uint32_t>(h ^ h >> 32);
+}
+
+}  // namespace
+
 std::vector<std::uint8_t> write(const Executable& executable) {
   Executable copy = executable;  // the field lists serve reading too, so they take what they go through as mutable
   std::vector<std::vector<std::uint8_t>> sections;
@@ -466,6 +476,7 @@ std::vector<std::uint8_t> write(const Executable& executable) {
   for (std::size_t id = 0; id < sections.size(); ++id) {
     const std::size_t entry = kHeaderBytes + kSectionEntryBytes * id;
     store<std::uint32_t>(bytes, entry, static_cast<std::uint32_t>(id));
+    store<std::uint32_t>(bytes, entry + 4, section_check(sections[id].data(), sections[id].size()));
     store<std::uint64_t>(bytes, entry + 8, bytes.size());
     store<std::uint64_t>(bytes, entry + 16, sections[id].size());
     bytes.insert(bytes.end(), sections[id].begin(), sections[id].end());
@@ -496,13 +507,20 @@ Executable read(const std::vector<std::uint8_t>& bytes, const std::string& origi
     const auto offset = load<std::uint64_t>(bytes, entry + 8);
     const auto size = load<std::uint64_t>(bytes, entry + 16);
     const std::string where = std::string("section ") + kSectionNames[id];
-    if (load<std::uint64_t>(bytes, entry) != id || offset != at) bad_file(origin, "damaged section table", where);
+    if (load<std::uint32_t>(bytes, entry) != id || offset != at) bad_file(origin, "damaged section table", where);
     if (size > bytes.size() || offset > bytes.size() - size) {
       bad_file(origin,
                fmt::format("cut short: the section ends at byte {}, the file at {}", offset + size, bytes.size()),
                where);
     }
     at = offset + size;
+  }
+  for (std::size_t id = 0; id < count; ++id) {
+    const std::size_t entry = kHeaderBytes + kSectionEntryBytes * id;
+    const auto offset = load<std::uint64_t>(bytes, entry + 8);
+    if (section_check(bytes.data() + offset, load<std::uint64_t>(bytes, entry + 16)) !=
+        load<std::uint32_t>(bytes, entry + 4))
+      bad_file(origin, "its bytes were changed", std::string("section ") + kSectionNames[id]);
   }
   if (at != bytes.size()) bad_file(origin, fmt::format("{} bytes behind the end", bytes.size() - at), "end");
   const std::uint64_t hash =

@@ -31,6 +31,7 @@ struct ChipConfig {
   Platform platform;
   Cycle quantum = Cycle{1} << 20;  ///< cycles that tiles may run ahead of SystemC time
   Cycle max_cycles = 0;            ///< end with an error this many cycles after start; 0 is no limit
+  Cycle max_idle_cycles = 0;       ///< the same after a start or release that no other release follows; 0 is no limit
   IpuHooks hooks;
   Symbolizer symbolizer;
 };
@@ -82,6 +83,8 @@ class Chip : public sc_core::sc_module, public pcie::EndpointFunction, public Pa
   void stop_with_refusal();
   void stop_with_fault(ChipFault fault, unsigned tile, Cycle cycle);
   void stop_without_progress(const std::string& what);
+  /// From a start or release on; the limit ends tiles that spin while others wait.
+  void expect_sync(Cycle from);
   void check_cycle_limit();
   void raise(unsigned cause);
   void reset();
@@ -110,7 +113,7 @@ class Chip : public sc_core::sc_module, public pcie::EndpointFunction, public Pa
   pcie::Endpoint& endpoint_;
 
   State state_ = State::held;
-  Cycle cycle_limit_ = kNever;
+  Cycle cycle_limit_ = kNever, idle_limit_ = kNever;
   bool reset_request_ = false, loader_request_ = false, boot_request_ = false, acknowledged_ = false;
   bool acknowledge_vote_ = true;
   sc_core::sc_event command_;

@@ -29,9 +29,10 @@ void Chip::run_program() {
   const Cycle asked = (Cycle{shadow(reg::chip::kBootCycleHigh)} << 32) | shadow(reg::chip::kBootCycleLow);
   const Cycle start = std::max(now(), asked);
   cycle_limit_ = config_.max_cycles == 0 || config_.max_cycles > kNever - start ? kNever : start + config_.max_cycles;
+  expect_sync(start);
   ipu_.boot(shadow(reg::chip::kBootPc), start);
   while (!reset_request_) {
-    const Cycle limit = std::min(now() + config_.quantum, cycle_limit_);
+    const Cycle limit = std::min({now() + config_.quantum, cycle_limit_, idle_limit_});
     if (!answer(ipu_.advance(limit), limit)) return;
   }
 }
@@ -65,7 +66,18 @@ bool Chip::answer(Ipu::Outcome outcome, Cycle limit) {
   return false;
 }
 
+void Chip::expect_sync(Cycle from) {
+  idle_limit_ =
+      config_.max_idle_cycles == 0 || config_.max_idle_cycles > kNever - from ? kNever : from + config_.max_idle_cycles;
+}
+
 void Chip::check_cycle_limit() {
+  if (now() >= idle_limit_) {
+    throw Error(
+        Category::no_progress,
+        fmt::format("no sync was completed within {} cycles: some tile does not arrive", config_.max_idle_cycles),
+        "\n" + describe(), "look where the tiles stand; --max-idle-cycles if a superstep takes that long", now());
+  }
   if (now() < cycle_limit_) return;
   throw Error(Category::no_progress, fmt::format("the limit of {} cycles is reached", config_.max_cycles),
               "\n" + describe(), "raise the limit, or look where the tiles stand", now());
@@ -77,6 +89,7 @@ bool Chip::finish_sync() {
     ipu_.drain_packets(arrived.latest);  // in its time: SystemC's must not pass it
     wait_until(arrived.latest);
     ipu_.release(arrived.latest + config_.platform.sync.internal, arrived.vote);
+    expect_sync(arrived.latest + config_.platform.sync.internal);
     return true;
   }
   // Packets of the window are where they go before anybody learns of the sync: the interrupt cannot pass them.
@@ -103,6 +116,7 @@ bool Chip::finish_sync() {
   }
   state_ = State::running;
   ipu_.release(meeting->z, meeting->result);
+  expect_sync(meeting->z);
   return true;
 }
 

@@ -44,6 +44,7 @@ System::System(const sc_core::sc_module_name& name, const SystemConfig& config)
   chip.platform = p;
   chip.quantum = config_.quantum;
   chip.max_cycles = config_.max_cycles;
+  chip.max_idle_cycles = config_.max_idle_cycles;
   chip.symbolizer = config_.symbolizer;
   chip.hooks.events = config_.events;
   chip.hooks.released = config_.released;

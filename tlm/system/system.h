@@ -20,6 +20,7 @@ struct SystemConfig {
   unsigned threads = 1;            ///< host threads that run tiles; never changes a result
   Cycle quantum = Cycle{1} << 20;  ///< cycles that tiles may run ahead of SystemC time
   Cycle max_cycles = 0;            ///< of a program, from its start; 0 is no limit
+  Cycle max_idle_cycles = 0;       ///< between two releases of a program; 0 is no limit
   EventObserver* events = nullptr;
   /// Told the release cycle of every superstep before any tile goes on into it: (IPU, cycle).
   std::function<void(unsigned, Cycle)> released;

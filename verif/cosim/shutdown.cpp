@@ -18,6 +18,17 @@ std::mutex registry_mutex;
 Shutdown::Registration* registry = nullptr;
 std::terminate_handler previous_terminate = nullptr;
 
+/// A page of a mapped file that the disk has no room for.
+void on_bus(int signal, siginfo_t* info, void* /*context*/) {
+  if (info->si_code == BUS_ADRERR) {
+    constexpr char kText[] = "tessera: a file could not grow: is the disk full?\n";
+    [[maybe_unused]] const auto written = write(2, kText, sizeof kText - 1);
+    _exit(2);
+  }
+  Shutdown::close_all();
+  _exit(128 + signal);
+}
+
 [[noreturn]] void on_terminate() {
   Shutdown::close_all();
   // The default handler names the exception and aborts; the abort handler finds everything closed.
@@ -34,7 +45,9 @@ void Shutdown::on_request(int signal) {
   _exit(128 + signal);
 }
 
-void Shutdown::on_abort(int signal) {
+void Shutdown::on_abort(int signal, siginfo_t* info, void* /*context*/) {
+  // Sent by another process: nothing is wrong here, so the run ends in order.
+  if (info->si_code == SI_USER && info->si_pid != getpid()) return on_request(signal);
   close_all();
   _exit(128 + signal);
 }
@@ -48,8 +61,13 @@ void Shutdown::install() {
     action.sa_flags = SA_RESTART;
     sigaction(SIGINT, &action, nullptr);
     sigaction(SIGTERM, &action, nullptr);
-    action.sa_handler = on_abort;
+    struct sigaction before {};  // nohup: the terminal's end is none of the run's business
+    if (sigaction(SIGHUP, nullptr, &before) == 0 && before.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);
+    action.sa_flags = SA_SIGINFO;
+    action.sa_sigaction = on_abort;
     sigaction(SIGABRT, &action, nullptr);
+    action.sa_sigaction = on_bus;
+    sigaction(SIGBUS, &action, nullptr);
     previous_terminate = std::set_terminate(on_terminate);
   });
 }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "gtkwave/fstapi.h"
@@ -163,6 +164,21 @@ bool natural_less(const std::string& a, const std::string& b) {
 
 }  // namespace
 
+namespace {
+
+/// Whether a file of some size can be written: the FST writer maps its files into memory and would die of a full disk.
+bool has_room(const std::string& probe) {
+  std::ofstream out(probe, std::ios::binary);
+  out << std::string(std::size_t{256} << 10, '\xff');
+  out.close();
+  const bool good = static_cast<bool>(out);
+  std::error_code ignored;
+  fs::remove(probe, ignored);
+  return good;
+}
+
+}  // namespace
+
 WaveFile::WaveFile(WaveOptions options) : options_(std::move(options)), patterns_(options_.scopes) {
   vcd_ = ends_with(options_.file, ".vcd");
   if (!vcd_ && !ends_with(options_.file, ".fst")) {
@@ -175,6 +191,10 @@ WaveFile::WaveFile(WaveOptions options) : options_(std::move(options)), patterns
   if (fs::is_directory(options_.file, error) || !fs::create_directories(parts, error) || error) {
     throw Error(Category::usage, "the waveform cannot be written", options_.file,
                 "choose a folder that exists and may be written");
+  }
+  if (!has_room(parts.string() + "/probe")) {
+    fs::remove_all(parts, error);
+    throw Error(Category::usage, "the waveform cannot be written: its disk is full", options_.file, "free some space");
   }
   registration_ = std::make_unique<Shutdown::Registration>([this] { close(); });
 }
@@ -225,14 +245,23 @@ void WaveFile::require_parts() const {
               "scopes are ipu0.tile3.rtl... and ipu0.tile3.tlm..., with * in a level and ** across levels");
 }
 
+void WaveFile::remove_files(bool results_too) {
+  std::error_code ignored;
+  fs::remove_all(options_.file + ".parts", ignored);
+  if (!results_too) return;
+  for (const std::string& file : {options_.file, options_.file + ".hier", summary_.view}) fs::remove(file, ignored);
+}
+
 WaveSummary WaveFile::close() {
   if (closed_.exchange(true)) return summary_;
   summary_.file = options_.file;
   summary_.view = options_.file.substr(0, options_.file.size() - 4) + ".gtkw";
   std::vector<MergeInput> inputs;
+  bool whole = true;
   for (const auto& part : parts_) {
     if (part->finish()) {
       inputs.push_back({part->path(), part->scope()});
+      whole = whole && fst_is_whole(part->path());
     } else {
       summary_.lost.push_back(part->scope());
     }
@@ -243,13 +272,22 @@ WaveSummary WaveFile::close() {
   const std::uint64_t ps = options_.cycle_ps;
   const std::uint64_t to = options_.to > (~std::uint64_t{0} - ps) / ps ? ~std::uint64_t{0} : options_.to * ps + ps - 1;
   const std::uint64_t from = options_.from > ~std::uint64_t{0} / ps ? ~std::uint64_t{0} : options_.from * ps;
-  const MergeResult merged = merge_parts(inputs, patterns_, fst, from, to, options_.window_events, summary_.lost);
-  if (merged.signals != 0) {
-    if (vcd_) fst_to_vcd(fst, options_.file);
-    write_view(summary_.view, options_.file, merged.view);
+  MergeResult merged;
+  try {
+    merged = merge_parts(inputs, patterns_, fst, from, to, options_.window_events, summary_.lost);
+    whole = merged.signals == 0 || (whole && fst_is_whole(fst));
+    if (merged.signals != 0 && whole) {
+      if (vcd_) fst_to_vcd(fst, options_.file);
+      write_view(summary_.view, options_.file, merged.view);
+    }
+  } catch (...) {
+    remove_files(true);
+    throw;
   }
-  std::error_code ignored;
-  fs::remove_all(options_.file + ".parts", ignored);
+  remove_files(!whole);
+  if (!whole)
+    throw Error(Category::usage, "the waveform could not be written whole", options_.file,
+                "free space on its disk, or trace less: --wave-scope, --wave-from, --wave-to");
   summary_.signals = merged.signals;
   summary_.changes = merged.changes;
   summary_.first = merged.first_ps / ps;

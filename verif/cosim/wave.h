@@ -167,6 +167,7 @@ class WaveFile {
   void require_parts() const;
 
   /// Merges the parts and writes file and view, unless no signal is selected. Once; later calls return the same.
+  /// Throws Error(usage), and leaves no file, if not all could be written (a full disk).
   WaveSummary close();
   [[nodiscard]] const WaveOptions& options() const { return options_; }
 
@@ -176,6 +177,7 @@ class WaveFile {
 
  private:
   [[nodiscard]] static std::string scope(TileRef tile, const char* kind);
+  void remove_files(bool results_too);
   [[nodiscard]] std::string part_path(const std::string& scope) const;
 
   WaveOptions options_;

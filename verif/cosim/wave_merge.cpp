@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -14,6 +15,7 @@
 #include <stdexcept>
 
 #include "gtkwave/fstapi.h"
+#include "hw/error.h"
 
 namespace tessera {
 namespace {
@@ -275,14 +277,45 @@ MergeResult merge_parts(const std::vector<MergeInput>& inputs, ScopePatterns& pa
   return result;
 }
 
+bool fst_is_whole(const std::string& fst) {
+  std::ifstream in(fst, std::ios::binary);
+  in.seekg(0, std::ios::end);
+  const auto size = static_cast<std::uint64_t>(std::max<std::streamoff>(in.tellg(), 0));
+  bool geometry = false, hierarchy = false;
+  std::uint64_t at = 0;
+  while (at + 9 <= size) {
+    std::array<unsigned char, 9> head{};  // type, length of the block without the type, high byte first
+    in.seekg(static_cast<std::streamoff>(at));
+    if (!in.read(reinterpret_cast<char*>(head.data()), head.size())) return false;
+    std::uint64_t length = 0;
+    for (unsigned k = 1; k < 9; ++k) length = length << 8 | head[k];
+    if (head[0] == FST_BL_SKIP || length < 8 || length > size - at - 1) return false;
+    geometry = geometry || head[0] == FST_BL_GEOM;
+    hierarchy = hierarchy || head[0] == FST_BL_HIER || head[0] == FST_BL_HIER_LZ4 || head[0] == FST_BL_HIER_LZ4DUO;
+    at += 1 + length;
+  }
+  return at == size && geometry && hierarchy;
+}
+
+namespace {
+
+[[noreturn]] void cannot_write(const std::string& file) {
+  throw Error(Category::usage, "the waveform cannot be written", file, "check the folder and free space");
+}
+
+}  // namespace
+
 void fst_to_vcd(const std::string& fst, const std::string& vcd) {
   const Reader reader(fstReaderOpen(fst.c_str()));
   if (!reader) throw std::runtime_error("cannot read " + fst);
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(vcd.c_str(), "wb"), &std::fclose);
-  if (!file) throw std::runtime_error("cannot write " + vcd);
-  if (!fstReaderProcessHier(reader.get(), file.get())) throw std::runtime_error("cannot convert " + fst);
+  std::FILE* file = std::fopen(vcd.c_str(), "wb");
+  if (file == nullptr) cannot_write(vcd);
+  bool good = fstReaderProcessHier(reader.get(), file) != 0;
   fstReaderSetFacProcessMaskAll(reader.get());  // after the hierarchy, which makes the mask
-  fstReaderIterBlocks(reader.get(), nullptr, nullptr, file.get());
+  fstReaderIterBlocks(reader.get(), nullptr, nullptr, file);
+  good = std::ferror(file) == 0 && good;
+  good = std::fclose(file) == 0 && good;
+  if (!good) cannot_write(vcd);
 }
 
 void write_view(const std::string& path, const std::string& wave, const std::vector<MergeResult::Group>& groups) {
@@ -299,7 +332,7 @@ void write_view(const std::string& path, const std::string& wave, const std::vec
     }
     view << "@1000200\n-" << g.name << "\n";
   }
-  if (!view.flush()) throw std::runtime_error("cannot write " + path);
+  if (!view.flush()) cannot_write(path);
 }
 
 }  // namespace tessera

@@ -32,6 +32,10 @@ MergeResult merge_parts(const std::vector<MergeInput>& parts, ScopePatterns& pat
                         std::vector<std::string>& lost);
 
 /// Throws std::runtime_error if one cannot be read or written.
+/// Whether an FST file is complete: its blocks follow each other to the end of the file, none is unfinished, hierarchy
+/// and geometry are there. The writer cannot tell of a full disk; this can.
+[[nodiscard]] bool fst_is_whole(const std::string& fst);
+
 void fst_to_vcd(const std::string& fst, const std::string& vcd);
 
 /// The view: signals of `groups` in the dump `wave`, zoomed to the whole.

@@ -4,11 +4,13 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -28,6 +30,11 @@ using Clock = std::chrono::steady_clock;
   if (!options.stdout_path.empty()) out = open(options.stdout_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
   dup2(out, 1);
   dup2(err, 2);
+  if (options.file_limit) {
+    const rlimit limit{*options.file_limit, *options.file_limit};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    std::signal(SIGXFSZ, SIG_IGN);
+  }
   for (int fd = 3; fd < 256; ++fd) close(fd);
   std::vector<std::string> environment = options.environment;
   for (std::string& entry : environment) putenv(entry.data());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@ struct CommandOptions {
   std::optional<int> signal;             ///< sent once `signal_when` appears on standard error or after signal_after
   std::string signal_when;
   std::chrono::milliseconds signal_after{500};
+  std::optional<std::uint64_t> file_limit;  ///< bytes that a file may grow to: writes beyond fail as on a full disk
   std::string stdout_path;  ///< standard output goes to this file instead (e.g. /dev/full)
 };
 
