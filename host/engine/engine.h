@@ -51,7 +51,8 @@ class Engine {
   void connect(const std::string& stream, Source source);
   void connect(const std::string& stream, Sink sink);
 
-  /// Runs an entry point to its end; may be called again, tensors keep what they hold. Throws Error: device_exception, no_progress, usage (unconnected stream).
+  /// Runs an entry point to its end; may be called again, tensors keep what they hold. Throws Error: device_exception,
+  /// no_progress, usage (unconnected stream).
   RunResult run(const std::string& entry = "main");
 
   /// Tensor by name, row-major bytes; the program stands (loaded and not started, or ended). Throws Error(usage) for an

@@ -160,7 +160,7 @@ class Ipu {
   PacketLanes lanes_;
   SyncUnit sync_;
   bool window_open_ = false;  // since the last release packets may move
-  bool pristine_ = false;  // nobody has touched the tiles since they were made: a reset has nothing to do
+  bool pristine_ = false;     // nobody has touched the tiles since they were made: a reset has nothing to do
   Cycle release_ = 0;
   std::optional<SyncResult> arrival_;
   std::optional<ZoneConflict> conflict_;

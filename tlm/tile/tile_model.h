@@ -143,13 +143,14 @@ class TileModel {
   virtual void finish_exchange(const ExchangeResult& result) = 0;
   /// Interval based: all packets of the window are complete in `cycle`; the supervisor goes on 6 cycles later.
   virtual void finish_packets(Cycle cycle, std::uint32_t received_words) = 0;
-  /// Interval based: a fault ends the window (docs/machine/packets.md): the supervisor traps in place of its next issue,
-  /// 6 cycles later.
+  /// Interval based: a fault ends the window (docs/machine/packets.md): the supervisor traps in place of its next
+  /// issue, 6 cycles later.
   virtual void fail_packets(Cycle cycle, std::uint32_t received_words, std::uint32_t cause, std::uint32_t tval) {
     (void)cycle, (void)received_words, (void)cause, (void)tval;
     throw std::logic_error("fail_packets of a tile that has no packet window");
   }
-  /// Interval based, just before finish_packets() or fail_packets(): the words themselves, for a tile that checks them against pins.
+  /// Interval based, just before finish_packets() or fail_packets(): the words themselves, for a tile that checks them
+  /// against pins.
   virtual void packet_traffic(const PacketTraffic& traffic) { (void)traffic; }
 
   /// SRAM, for the loader and host accesses while the tile may be accessed. A pin-level tile copies.

@@ -18,9 +18,9 @@ using ::testing::HasSubstr;
 const std::string kVectors = "/usr/share/libonnx-testdata/data/node";
 
 /// Operators that the first release lists, as the names of their tests begin.
-const std::set<std::string> kListed = {"add",        "concat", "constant", "div",     "flatten", "gemm",    "identity",
-                                       "logsoftmax", "matmul", "mul",      "relu",    "reshape", "sigmoid", "slice",
-                                       "softmax",    "squeeze", "sub",     "tanh",    "transpose", "unsqueeze"};
+const std::set<std::string> kListed = {"add",        "concat",  "constant", "div",  "flatten",   "gemm",     "identity",
+                                       "logsoftmax", "matmul",  "mul",      "relu", "reshape",   "sigmoid",  "slice",
+                                       "softmax",    "squeeze", "sub",      "tanh", "transpose", "unsqueeze"};
 /// Tests with such names that use other types, or other operators.
 bool other(const std::string& name) {
   for (const char* part : {"uint8", "expanded", "_opt", "sequence", "constant_pad", "constantofshape"})
@@ -53,7 +53,8 @@ TEST_P(Devices, NodeTestsPassOrAreUnsupportedAndNoneFails) {
   unsigned listed = 0;
   for (const auto& entry : result["cases"]) {
     const std::string name = entry["name"];
-    const std::string op = name.substr(5, name.find('_', 5) == std::string::npos ? std::string::npos : name.find('_', 5) - 5);
+    const std::string op =
+        name.substr(5, name.find('_', 5) == std::string::npos ? std::string::npos : name.find('_', 5) - 5);
     EXPECT_NE(entry["reason"], "") << name;
     if (kListed.count(op) == 0 || other(name)) continue;
     EXPECT_EQ(entry["outcome"], "pass") << name << ": " << entry["reason"];
@@ -67,8 +68,8 @@ INSTANTIATE_TEST_SUITE_P(Each, Devices, ::testing::Values("golden", "tlm"),
 
 TEST(OnnxTest, TilesInRtlComputeTheSame) {
   std::vector<std::string> arguments = {"onnx-test", "--device", "rtl"};
-  for (const char* name : {"test_gemm_all_attributes", "test_softmax_axis_1", "test_add_bcast", "test_transpose_default",
-                           "test_max_int64", "test_reshape_allowzero_reordered"})
+  for (const char* name : {"test_gemm_all_attributes", "test_softmax_axis_1", "test_add_bcast",
+                           "test_transpose_default", "test_max_int64", "test_reshape_allowzero_reordered"})
     arguments.push_back(kVectors + "/" + name);
   const Outcome outcome = tessera(arguments);
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;

@@ -51,5 +51,29 @@ TEST_P(Documents, EveryCommandWorks) {
 INSTANTIATE_TEST_SUITE_P(All, Documents, testing::Values("README.md", "docs/user-guide.md"),
                          [](const auto& info) { return std::string(info.index == 0 ? "Readme" : "UserGuide"); });
 
+/// Lines of the README's block that shows the main job's output, but the one of speed, which depends on the host.
+std::vector<std::string> without_speed(const std::string& text) {
+  std::istringstream lines(text);
+  std::vector<std::string> kept;
+  for (std::string line; std::getline(lines, line);)
+    if (line.rfind("speed", 0) != 0) kept.push_back(line);
+  return kept;
+}
+
+TEST(Readme, ShowsWhatTheMainJobPrints) {
+  const std::string readme = read_file(source_path("README.md")), script = read_file(source_path("scripts/run.sh"));
+  const std::size_t begin = readme.find("```\nmodel ");
+  ASSERT_NE(begin, std::string::npos);
+  const std::string shown = readme.substr(begin + 4, readme.find("```", begin + 4) - begin - 4);
+  const std::size_t command = script.find("build/bin/tessera run");
+  ASSERT_NE(command, std::string::npos);
+  CommandOptions options;
+  options.directory = stage();
+  fs::create_directories(options.directory + "/build/digits");
+  const Outcome outcome = run_command({"bash", "-c", script.substr(command)}, options);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(without_speed(outcome.out), without_speed(shown));
+}
+
 }  // namespace
 }  // namespace tessera::test

@@ -96,9 +96,9 @@ TEST(RunCommand, ReportAddsUp) {
 
 TEST(RunCommand, WaveformHasItsViewAndBothKindsOfTile) {
   const std::string directory = scratch_directory(), wave = directory + "/digits.vcd";
-  const Outcome scoped = run_digits(
-      directory, "scoped",
-      {"--lockstep", "2", "--wave", wave, "--wave-to", "superstep=5", "--wave-scope", "tile2", "--wave-scope", "tile3"});
+  const Outcome scoped = run_digits(directory, "scoped",
+                                    {"--lockstep", "2", "--wave", wave, "--wave-to", "superstep=5", "--wave-scope",
+                                     "tile2", "--wave-scope", "tile3"});
   ASSERT_EQ(scoped.exit_code, 0) << scoped.err;
   const std::string dump = read_file(wave);
   EXPECT_THAT(dump, HasSubstr("$enddefinitions"));
@@ -149,8 +149,8 @@ TEST(RunCommand, OptionsThatRepeatTakeOneValueEach) {
 }
 
 TEST(RunCommand, AnOutputDirectoryThatCannotBeMadeIsAUsageError) {
-  const Outcome outcome = tessera(
-      {"run", kDigits + "/digits.onnx", "--inputs", kDigits, "--platform", "pocket", "--out", "/proc/none"});
+  const Outcome outcome =
+      tessera({"run", kDigits + "/digits.onnx", "--inputs", kDigits, "--platform", "pocket", "--out", "/proc/none"});
   EXPECT_EQ(outcome.exit_code, 2);
   EXPECT_THAT(outcome.err, HasSubstr("cannot make the output directory"));
 }
