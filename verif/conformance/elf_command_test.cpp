@@ -101,6 +101,21 @@ TEST_P(ElfCommand, CycleLimitSaysWhereTheProgramStands) {
   EXPECT_EQ(result.at("instructions"), GetParam() == std::string("rtl") ? 166 : 167);
 }
 
+TEST_F(ElfCommandFiles, OnlyTheProgramOrALimitEndsALongComputation) {
+  // Ten million instructions without a store: no event, no output, and still no end of its own.
+  Code code;
+  load_constant(code, 7, 5'000'000);
+  code.push_back(i(Op::addi, 7, 7, -1));
+  code.push_back(s(Op::bne, 7, 0, -4));
+  const Code end = end_with(1);
+  code.insert(code.end(), end.begin(), end.end());
+  const std::string path = program("long", code), json = directory + "/long.json";
+  EXPECT_EQ(tessera({"elf", path, "--json", json}).exit_code, 0);
+  EXPECT_GT(Json::parse(read_file(json)).at("instructions"), 10'000'000);
+  EXPECT_EQ(tessera({"elf", path, "--max-cycles", "59999999", "--json", json}).exit_code, 6);
+  EXPECT_EQ(Json::parse(read_file(json)).at("exit_reason"), "max-cycles");
+}
+
 TEST_P(ElfCommand, SignatureIsWrittenOnFailureToo) {
   const std::string file = directory + "/fail.sig";
   const Outcome outcome = tessera({"elf", program("fail", end_with(3)), "--model", GetParam(), "--signature", file});

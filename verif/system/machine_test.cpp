@@ -241,6 +241,13 @@ TEST(Machine, HostAccessToARunningTileIsRefusedAndCounted) {
   std::uint32_t read = 0;
   EXPECT_THROW(d.read_tile(0, 1, kTo, &read, 1), Error);
   EXPECT_EQ(d.counters(0).refused_accesses, 2u);
+  // On the bus: a completer abort, and a read that carries all ones.
+  const std::uint64_t bus = d.info(0).tile_memory + (kTo - kSramBase);
+  std::uint8_t bytes[4] = {1, 2, 3, 4};
+  EXPECT_EQ(m.transport.memory_write(bus, bytes, 4), PciStatus::completer_abort);
+  EXPECT_EQ(m.transport.memory_read(bus, bytes, 4), PciStatus::completer_abort);
+  EXPECT_EQ(bytes[0] & bytes[1] & bytes[2] & bytes[3], 0xff);
+  EXPECT_EQ(d.counters(0).refused_accesses, 4u);
   // The simulator's debug access sees it all the same, without time.
   const std::uint64_t before = m.transport.now_ns();
   EXPECT_EQ(
