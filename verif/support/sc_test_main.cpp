@@ -4,9 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <systemc>
 
 namespace {
+
+// Without SystemC's banner in front of every test's output and in the build's.
+[[maybe_unused]] const int banner_off = setenv("SYSTEMC_DISABLE_COPYRIGHT_MESSAGE", "1", 0);
 
 class ReportsFailTests : public testing::EmptyTestEventListener {
   void OnTestEnd(const testing::TestInfo&) override {
