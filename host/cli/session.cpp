@@ -51,7 +51,6 @@ CompiledModel compile_model(const model::Model& model, const Platform& platform,
   lowering.tiles = platform.tiles;
   lowering.sram_bytes = platform.sram_bytes;
   lowering.chunk = settings.chunk;
-  lowering.expose_nodes = settings.expose_nodes;
   Shutdown::check();
   nn::Lowered lowered = nn::lower(model, lowering);
   compiler::Compiled compiled = compiler::compile(lowered.graph, platform, CodeletLibrary::builtin(),

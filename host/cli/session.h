@@ -27,8 +27,7 @@ struct CompiledModel {
 
 struct CompileSettings {
   std::int64_t chunk = 0;      ///< --chunk: rows a step of the batch loop; 0: by cost
-  bool expose_nodes = false;   ///< every node's result readable by the host
-  std::string dump_directory;  ///< --dump: one JSON file a pass
+  std::string dump_directory;  ///< --dump-passes: one JSON file a pass
 
   void add_to(CLI::App& app);
 };

@@ -12,13 +12,13 @@
 #include <string>
 #include <vector>
 
+#include "hw/event.h"
 #include "hw/types.h"
 #include "tlm/exchange/fabric.h"
 #include "tlm/link/lanes.h"
 #include "tlm/link/packet_window.h"
 #include "tlm/sync/sync_unit.h"
 #include "tlm/system/tile_pool.h"
-#include "tlm/tile/event.h"
 #include "tlm/tile/tile_model.h"
 
 namespace tessera {

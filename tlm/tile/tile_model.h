@@ -19,8 +19,8 @@
 #include <string>
 #include <vector>
 
+#include "hw/event.h"
 #include "hw/types.h"
-#include "tlm/tile/event.h"
 #include "tlm/tile/retire.h"
 
 namespace tessera {
@@ -111,11 +111,10 @@ struct PacketTraffic {
 struct TileConfig {
   unsigned ipu = 0;
   unsigned tile = 0;
-  unsigned tiles = 1;                 ///< xntiles
-  std::uint32_t sram_bytes = 262144;  ///< multiple of 1024
-  std::uint32_t hart_base = 0;        ///< mhartid = hart_base + context
-  Address tohost = 0;                 ///< watched word, 0 is none
-  std::uint32_t hart_base_override = 0;
+  unsigned tiles = 1;                   ///< xntiles
+  std::uint32_t sram_bytes = 262144;    ///< multiple of 1024
+  std::uint32_t hart_base = 0;          ///< mhartid = hart_base + context
+  Address tohost = 0;                   ///< watched word, 0 is none
   bool group1 = false, group2 = false;  ///< membership in sync groups
 };
 

@@ -24,7 +24,7 @@ struct CommandOptions {
   std::string signal_when;
   std::chrono::milliseconds signal_after{500};
   std::optional<std::uint64_t> file_limit;  ///< bytes that a file may grow to: writes beyond fail as on a full disk
-  std::string stdout_path;  ///< standard output goes to this file instead (e.g. /dev/full)
+  std::string stdout_path;                  ///< standard output goes to this file instead (e.g. /dev/full)
 };
 
 /// Runs arguments[0] with the rest as arguments.

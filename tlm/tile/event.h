@@ -1,4 +1,0 @@
-// Machine events belong to hw/, since host/profile reads them too.
-#pragma once
-
-#include "hw/event.h"
