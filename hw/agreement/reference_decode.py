@@ -68,7 +68,7 @@ def decode(table, word):
     """The record of a word, or None; only what is implemented."""
     found = [r for r in table.get(f"{word & 127:07b}", []) if legal(r, word)]
     assert len(found) <= 1, found
-    return found[0] if found and found[0].get("status", "now") == "now" else None
+    return found[0] if found and found[0].get("status", "now") != "reserved" else None
 
 
 def f_sets(record, word):

@@ -75,6 +75,7 @@ struct Info {
   Imm imm;
   FpOp fp;
   bool implemented;      ///< false: reserved, decode() answers illegal
+  bool in_rtl;           ///< false: reserved or not yet in the RTL core
   Reg rd, rs1, rs2, rs3;
   const char* syntax;    ///< operands as in the table
   const char* encoding;
@@ -82,12 +83,12 @@ struct Info {
 };
 """)
     out.append(f"inline constexpr std::array<Info, kOpCount> kTable = {{{{")
-    out.append('    {"illegal", 0, 0, Class::solo, Role::all, 1, Imm::none, FpOp::none, false, {}, {}, {}, {}, "", "", "trap 2"},')
+    out.append('    {"illegal", 0, 0, Class::solo, Role::all, 1, Imm::none, FpOp::none, false, false, {}, {}, {}, {}, "", "", "trap 2"},')
     for i in model.instructions:
         regs = ", ".join(register_literal(i.registers.get(f)) for f in REGISTER_LSB)
         klass = "main_" if i.klass == "MAIN" else i.klass.lower()
         out.append(f"    {{{quoted(i.name)}, 0x{i.match:08X}u, 0x{i.mask:08X}u, Class::{klass}, Role::{i.role}, {i.slots}, "
-                   f"Imm::{i.imm}, FpOp::{i.fp}, {'true' if i.status == 'now' else 'false'},\n     {regs}, "
+                   f"Imm::{i.imm}, FpOp::{i.fp}, {'false' if i.status == 'reserved' else 'true'}, {'true' if i.status == 'now' else 'false'},\n     {regs}, "
                    f"{quoted(i.syntax)},\n     {quoted(i.encoding)},\n     {quoted(i.semantics)}}},")
     out.append("}};\n")
     out.append("[[nodiscard]] constexpr const Info& info(Op op) { return kTable[static_cast<unsigned>(op)]; }\n")
@@ -98,7 +99,7 @@ struct Info {
         out.append(f"    case 0x{opcode:02X}:")
         if all(len(c) == len(by_funct3[0][1]) and c == by_funct3[0][1] for _, c in by_funct3):
             for i in by_funct3[0][1]:
-                out.append(f"      if ({'' if i.status == 'now' else 'reserved && '}{condition(i)}) return Op::{i.identifier};")
+                out.append(f"      if ({'reserved && ' if i.status == 'reserved' else ''}{condition(i)}) return Op::{i.identifier};")
             out.append("      return Op::illegal;")
             continue
         out.append("      switch ((w >> 12) & 7) {")
@@ -106,7 +107,7 @@ struct Info {
             if candidates:
                 out.append(f"        case {funct3}:")
                 for i in candidates:
-                    out.append(f"          if ({'' if i.status == 'now' else 'reserved && '}{condition(i)}) return Op::{i.identifier};")
+                    out.append(f"          if ({'reserved && ' if i.status == 'reserved' else ''}{condition(i)}) return Op::{i.identifier};")
                 out.append("          return Op::illegal;")
         out.append("        default:\n          return Op::illegal;\n      }")
     out.append("    default:\n      return Op::illegal;\n  }\n}\n")
@@ -119,6 +120,15 @@ struct Info {
 [[nodiscard]] constexpr unsigned rs2(std::uint32_t w) { return (w >> 20) & 31; }
 [[nodiscard]] constexpr unsigned rs3(std::uint32_t w) { return w >> 27; }
 [[nodiscard]] constexpr unsigned rm(std::uint32_t w) { return (w >> 12) & 7; }
+/// Repeats of x.rpti.
+[[nodiscard]] constexpr unsigned rpt_count(std::uint32_t w) { return 32 * rd(w) + rs1(w); }
+/// Step selector of stream k (0..2): 0 is +8 bytes, 1 stride A, 2 stride B, 3 none.
+[[nodiscard]] constexpr unsigned stream_step(std::uint32_t w, unsigned k) { return (w >> (25 + 2 * k)) & 3; }
+/// Phase of x.amp.f16, x.amp.g and x.amp.io (0..3); of x.amp.f32 (0..7).
+[[nodiscard]] constexpr unsigned amp_phase(std::uint32_t w) {
+  const unsigned two = (w >> 25) & 3, funct3 = (w >> 12) & 7;
+  return funct3 == 5 ? 4 + two : two;
+}
 [[nodiscard]] constexpr unsigned csr_number(std::uint32_t w) { return w >> 20; }
 
 /// The immediate, sign extended where the format says so; 0 if there is none. U: already shifted. B, J: byte offset.
@@ -209,7 +219,7 @@ def machine(model):
     out.append("[[nodiscard]] constexpr CsrAccess csr_access(unsigned number, bool supervisor) {\n  switch (number) {")
     for access in ("zero", "rw", "ro"):
         for who, test in (("all", ""), ("supervisor", "supervisor"), ("worker", "!supervisor")):
-            numbers = [c for c in model.csrs if c.access == access and c.who == who and c.status == "now"]
+            numbers = [c for c in model.csrs if c.access == access and c.who == who and c.status != "reserved"]
             if numbers:
                 out += [f"    case 0x{c.number:03X}:" for c in numbers]
                 out.append(f"      return {test + ' ? ' if test else ''}CsrAccess::{access}{' : CsrAccess::absent' if test else ''};")

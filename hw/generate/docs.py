@@ -17,7 +17,7 @@ def isa(model):
         out += [f"## {title}\n", "| instruction | encoding (31..0) | class | role | slots | meaning |", "|---|---|---|---|---|---|"]
         for i in model.instructions:
             if i.file == name:
-                reserved = " (reserved)" if i.status != "now" else ""
+                reserved = " (reserved)" if i.status == "reserved" else ""
                 out.append(f"| `{(i.name + ' ' + i.syntax).strip()}`{reserved} | `{i.encoding}` | {i.klass} | {i.role} | {i.slots} | {cell(i.semantics)} |")
         out.append("")
     out += ["## Traps\n", "| cause | when | mtval |", "|---|---|---|"]
@@ -34,7 +34,7 @@ def csrs(model):
             number = f"{c.number:03X}" + (f"..{last.number:03X}" if c.count > 1 else "")
             name = c.name + (f" .. {last.name}" if c.count > 1 else "")
             reset = f"{c.reset_supervisor:08X}" + (f" / {c.reset_worker:08X}" if c.reset_worker != c.reset_supervisor else "")
-            reserved = " (reserved)" if c.status != "now" else ""
+            reserved = " (reserved)" if c.status == "reserved" else ""
             out.append(f"| {number} | {name}{reserved} | {c.who} | {c.access} | {reset} | {cell(c.text)} |")
     return "\n".join(out) + "\n"
 

@@ -29,7 +29,8 @@ ROLES = ["all", "supervisor", "worker"]
 FP_OPS = {name: n for n, name in enumerate(
     ["add", "sub", "mul", "madd", "msub", "nmsub", "nmadd", "sgnj", "sgnjn", "sgnjx", "min", "max", "eq", "lt", "le",
      "classify", "cvt_w_s", "cvt_wu_s", "cvt_s_w", "cvt_s_wu", "move", "div", "sqrt"])} | {"none": 31}
-STATUSES = ["now", "reserved"]
+# `model`: the C++ models have it, the RTL does not yet.
+STATUSES = ["now", "model", "reserved"]
 REGISTER_ACCESS = ["rw", "ro", "wo", "w1c"]
 
 

@@ -5,6 +5,7 @@
 // before the AUX of its pair; both carry the same cycle.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -42,6 +43,14 @@ struct RetireRecord {
   std::uint16_t csr = 0;               ///< CSR number written, 0 is none
   std::uint32_t csr_value = 0;         ///< value the CSR holds afterwards
   std::array<std::uint32_t, 7> run{};  ///< x.run: worker field, pc, a0, a1, xwstack, xwstksz, xwra; otherwise 0
+  std::uint8_t streams = 0;            ///< bit k: stream pointer S[k] was used (x.ld2, x.ldst, x.ld2st) or set (x.sset)
+  std::array<Address, 3> stream_addr{};  ///< its value afterwards; 0 if not in the mask
+  bool drew = false;                     ///< the PRNG made a step
+  std::array<std::uint32_t, 4> rng{};    ///< its state afterwards: s0 low, high, s1 low, high
+  /// What `amp_words` holds: 0 nothing; 16 after a step of the last phase: A[0..7], B[0..7] of the worker after the
+  /// swap; 64 after x.amp.ldw: the 256 bytes of weights as they stood in memory, word k at byte 4k.
+  std::uint8_t amp = 0;
+  std::array<std::uint32_t, 64> amp_words{};
 
   friend bool operator==(const RetireRecord& a, const RetireRecord& b) {
     return a.cycle == b.cycle && a.context == b.context && a.paired == b.paired && a.trap == b.trap && a.pc == b.pc &&
@@ -49,7 +58,9 @@ struct RetireRecord {
            a.xval == b.xval && a.fwrite == b.fwrite && a.fflags == b.fflags && a.mem_read == b.mem_read &&
            a.mem_write == b.mem_write && a.read_addr == b.read_addr && a.write_addr == b.write_addr &&
            a.write_mask == b.write_mask && a.write_data == b.write_data && a.csr == b.csr &&
-           a.csr_value == b.csr_value && a.run == b.run;
+           a.csr_value == b.csr_value && a.run == b.run && a.streams == b.streams && a.stream_addr == b.stream_addr &&
+           a.drew == b.drew && a.rng == b.rng && a.amp == b.amp &&
+           std::equal(a.amp_words.begin(), a.amp_words.begin() + a.amp, b.amp_words.begin());
   }
 };
 

@@ -44,6 +44,7 @@ struct TileStop {
            ///< in `value`
     idle,  ///< no context can run: nothing was started, or the supervisor waits for nothing that can come
     exception,  ///< the supervisor is excepted or waits for an excepted worker, or nothing else can run
+    halted,     ///< no context can run and at least one is halted by the debug port
     tohost,     ///< a store of a non-zero low word to the watched address; the value is in `value`
   };
   Kind kind = Kind::idle;
@@ -118,6 +119,16 @@ struct TileConfig {
   bool group1 = false, group2 = false;  ///< membership in sync groups
 };
 
+/// What the debug port of a tile reads and writes (docs/machine/debug.md).
+enum class DebugSpace : std::uint8_t {
+  x,       ///< number 0..31
+  f,       ///< number 0..31, workers
+  csr,     ///< CSR number as the context sees it, without side effects; also xdcsr (0x7B0) and read-only ones
+  pc,      ///< number 0
+  amp,     ///< worker: 0..7 A, 8..15 B; supervisor: 0..63 the weights
+  stream,  ///< worker: 0..2 addresses, 3..5 stride pairs
+};
+
 class TileModel {
  public:
   virtual ~TileModel() = default;
@@ -172,8 +183,32 @@ class TileModel {
   /// Emits run and exit events of the workers from now on (called from whatever thread runs the tile); nullptr stops.
   /// The other kinds are the chip's. Timing and results are the same with and without.
   virtual void observe_events(EventObserver* observer) { (void)observer; }
+
+  // The debug port. Commands name the cycle at which they act; it must not lie before what the tile has already done.
+  // An attached debugger means exact interleave, so that this can be kept.
+
+  /// Attaches or detaches a debugger. Nothing of timing or state changes.
+  virtual void debug_attach(bool attached) { (void)attached, no_debug(); }
+  /// Halts the contexts of the mask (bit = context): each stops before its first issue at a cycle >= `at`. A supervisor
+  /// that waits (sync, exchange, packets, workers) halts when the wait ends. Idle contexts are left alone.
+  virtual void debug_halt(std::uint8_t contexts, Cycle at) { (void)contexts, (void)at, no_debug(); }
+  /// Lets halted contexts go on: next issue at the first cycle >= `at` that the slot rules allow. With xdcsr.step set a
+  /// context halts again after one issue (a pair is one).
+  virtual void debug_resume(std::uint8_t contexts, Cycle at) { (void)contexts, (void)at, no_debug(); }
+  /// State of a context as it stands; any time.
+  [[nodiscard]] virtual std::uint32_t debug_read(ContextId context, DebugSpace space, unsigned number) const {
+    (void)context, (void)space, (void)number, no_debug();
+  }
+  /// Writes state of a halted, idle or excepted context (std::logic_error otherwise). A write of the pc ends its loop.
+  virtual void debug_write(ContextId context, DebugSpace space, unsigned number, std::uint32_t value) {
+    (void)context, (void)space, (void)number, (void)value, no_debug();
+  }
+
   /// Membership in sync groups, as the chip's registers say; only while no context runs.
   virtual void set_groups(bool group1, bool group2) { (void)group1, (void)group2; }
+
+ private:
+  [[noreturn]] static void no_debug() { throw std::logic_error("this tile model has no debug port"); }
 };
 
 }  // namespace tessera

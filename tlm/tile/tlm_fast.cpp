@@ -189,7 +189,8 @@ void TlmTile::run_threaded(TlmTile* tile, TileContext* c, Cycle limit, Cycle eno
     X(lhu, )
     X(lw, )
     X(sb, )
-    X(sh, ) X(sw, ) X(flw, ) X(fsw, )
+    X(sh, )
+    X(sw, ) X(flw, ) X(fsw, )
 #undef X
 #define X(name, expression) table->plain[unsigned(Op::name)] = &&L_##name;
         TESSERA_DIVISIONS(X) X(jalr, ) X(fence, ) X(fadd_s, ) X(fsub_s, ) X(fmul_s, ) X(fdiv_s, ) X(fsqrt_s, )
