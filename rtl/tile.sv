@@ -40,12 +40,28 @@ module tile #(
 );
   localparam logic [31:0] SramEnd = tessera_pkg::SRAM_BASE + (Doublewords * 8);
 
-  logic unit_clk, unit_on;
+  logic unit_clk, unit_on, simd_clk, simd_on, trans_clk, trans_on, amp_clk, amp_on;
 
   tile_clock_gate u_unit_clock (
     .clk_i,
     .enable_i(unit_on),
     .clk_o(unit_clk)
+  );
+
+  tile_clock_gate u_simd_clock (
+    .clk_i,
+    .enable_i(simd_on),
+    .clk_o(simd_clk)
+  );
+  tile_clock_gate u_trans_clock (
+    .clk_i,
+    .enable_i(trans_on),
+    .clk_o(trans_clk)
+  );
+  tile_clock_gate u_amp_clock (
+    .clk_i,
+    .enable_i(amp_on),
+    .clk_o(amp_clk)
   );
 
   logic fetch_req;
@@ -73,6 +89,12 @@ module tile #(
     .quiescent_o(),
     .unit_clk_i(unit_clk),
     .unit_on_o(unit_on),
+    .simd_clk_i(simd_clk),
+    .simd_on_o(simd_on),
+    .trans_clk_i(trans_clk),
+    .trans_on_o(trans_on),
+    .amp_clk_i(amp_clk),
+    .amp_on_o(amp_on),
     .tile_i,
     .ipu_i,
     .ntiles_i,
@@ -140,11 +162,23 @@ module tile #(
     .ret_fwe_o(),
     .ret_frd_o(),
     .ret_fflags_o(),
+    .ret_fpair_o(),
+    .ret_fbits_o(),
+    .ret_fwe2_o(),
+    .ret_frd2_o(),
+    .ret_fbits2_o(),
     .ret_load_o(),
+    .ret_load2_o(),
     .ret_store_o(),
     .ret_addr_o(),
+    .ret_addr2_o(),
+    .ret_store_addr_o(),
     .ret_mask_o(),
     .ret_wdata_o(),
+    .ret_streams_o(),
+    .ret_stream0_o(),
+    .ret_stream1_o(),
+    .ret_stream2_o(),
     .ret_csr_o(),
     .ret_csr_value_o(),
     .ret_run_o(),
@@ -169,6 +203,15 @@ module tile #(
     .aux_frd_o(),
     .aux_value_o(),
     .aux_fflags_o(),
+    .aux_count_o(),
+    .aux_bits_o(),
+    .aux_drew_o(),
+    .aux_rng_o(),
+    .aux_amp_o(),
+    .aux_amp_state_o(),
+    .ldw_valid_o(),
+    .ldw_row_o(),
+    .ldw_data_o(),
     .done_valid_o(),
     .done_slot_o(),
     .done_value_o(),

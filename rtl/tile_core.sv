@@ -21,6 +21,14 @@ module tile_core (
   input  logic        unit_clk_i,
   output logic        unit_on_o,
 
+  // Gated clocks of SIMD and random numbers, of the transcendental unit and of the AMP, each by the same rule.
+  input  logic        simd_clk_i,
+  output logic        simd_on_o,
+  input  logic        trans_clk_i,
+  output logic        trans_on_o,
+  input  logic        amp_clk_i,
+  output logic        amp_on_o,
+
   // Identity. Sampled all the time, so may change only while nothing runs.
   input  logic [11:0] tile_i,
   input  logic [7:0]  ipu_i,
@@ -100,15 +108,27 @@ module tile_core (
   output logic [4:0]  ret_cause_o,
   output logic [31:0] ret_tval_o,
   output logic [4:0]  ret_xrd_o,
-  output logic [31:0] ret_value_o,        // x or f value
+  output logic [31:0] ret_value_o,        // x value; without an x write the value of a single f register
   output logic        ret_fwe_o,
   output logic [4:0]  ret_frd_o,
   output logic [4:0]  ret_fflags_o,
+  output logic        ret_fpair_o,        // with ret_fwe_o: a pair from ret_frd_o on, else one register
+  output logic [63:0] ret_fbits_o,        // its value, first register in the low half, 0 above a single one
+  output logic        ret_fwe2_o,         // a second f write, always a pair: upper half of a quad, or S1 of x.ld2
+  output logic [4:0]  ret_frd2_o,
+  output logic [63:0] ret_fbits2_o,
   output logic        ret_load_o,
+  output logic        ret_load2_o,        // a second doubleword is read: x.ld128, x.ld2, x.ld2st
   output logic        ret_store_o,
-  output logic [31:0] ret_addr_o,
-  output logic [7:0]  ret_mask_o,
-  output logic [31:0] ret_wdata_o,
+  output logic [31:0] ret_addr_o,         // of the load; without one, of the store
+  output logic [31:0] ret_addr2_o,        // of the second doubleword read; 0 if there is none
+  output logic [31:0] ret_store_addr_o,   // of the store; 0 if there is none
+  output logic [7:0]  ret_mask_o,         // bytes from ret_store_addr_o up
+  output logic [63:0] ret_wdata_o,
+  output logic [2:0]  ret_streams_o,      // stream pointers used or set; their values afterwards (0 if not)
+  output logic [31:0] ret_stream0_o,
+  output logic [31:0] ret_stream1_o,
+  output logic [31:0] ret_stream2_o,
   output logic [11:0] ret_csr_o,
   output logic [31:0] ret_csr_value_o,
   output logic [2:0]  ret_run_o,
@@ -134,7 +154,17 @@ module tile_core (
   output logic [4:0]  aux_frd_o,
   output logic [31:0] aux_value_o,
   output logic [4:0]  aux_fflags_o,
-  // A divider lane delivers the result of the pending record of its slot.
+  output logic [2:0]  aux_count_o,        // f registers written from aux_frd_o on: 1, 2, 4; 0 if a trap
+  output logic [127:0] aux_bits_o,        // their values, first register lowest; 0 above the count and if pending
+  output logic        aux_drew_o,         // the PRNG made a step: its state afterwards, {s1, s0}
+  output logic [127:0] aux_rng_o,
+  output logic        aux_amp_o,          // AMP step of the last phase: {B[7], .. B[0], A[7], .. A[0]} after the swap
+  output logic [511:0] aux_amp_state_o,
+  // x.amp.ldw takes row 0, 1, .. 15 of 16 bytes. Its record is pending; row 15 completes it.
+  output logic        ldw_valid_o,
+  output logic [3:0]  ldw_row_o,
+  output logic [127:0] ldw_data_o,        // lowest address lowest
+  // A divider or transcendental lane delivers the result of the pending record of its slot.
   output logic        done_valid_o,
   output logic [2:0]  done_slot_o,
   output logic [31:0] done_value_o,
@@ -356,6 +386,32 @@ module tile_core (
     .w_fmain_val_o(w_fmain_val), .w_faux_val_o(w_faux_val), .flags_we_o(flags_we), .flags_o(flags),
     .records_busy_o(records_busy)
   );
+
+  // Vector units: their records.
+  assign simd_on_o       = 1'b0;
+  assign trans_on_o      = 1'b0;
+  assign amp_on_o        = 1'b0;
+  assign ret_fpair_o     = 1'b0;
+  assign ret_fbits_o     = ret_fwe_o ? {32'd0, ret_value_o} : 64'd0;
+  assign ret_fwe2_o      = 1'b0;
+  assign ret_frd2_o      = 5'd0;
+  assign ret_fbits2_o    = 64'd0;
+  assign ret_load2_o     = 1'b0;
+  assign ret_addr2_o     = 32'd0;
+  assign ret_store_addr_o = ret_store_o ? ret_addr_o : 32'd0;
+  assign ret_streams_o   = 3'd0;
+  assign ret_stream0_o   = 32'd0;
+  assign ret_stream1_o   = 32'd0;
+  assign ret_stream2_o   = 32'd0;
+  assign aux_count_o     = (aux_valid_o && !aux_trap_o) ? 3'd1 : 3'd0;
+  assign aux_bits_o      = {96'd0, aux_value_o};
+  assign aux_drew_o      = 1'b0;
+  assign aux_rng_o       = 128'd0;
+  assign aux_amp_o       = 1'b0;
+  assign aux_amp_state_o = 512'd0;
+  assign ldw_valid_o     = 1'b0;
+  assign ldw_row_o       = 4'd0;
+  assign ldw_data_o      = 128'd0;
 
   // Whatever has work or gets some now. Arrivals on the packet lane count too.
   assign unit_on_o   = eng_busy || pkt_wakes || div_lanes_busy || e_exch || e_pkt || release_q || stray_taken ||

@@ -92,7 +92,7 @@ module tile_write (
   output logic               ret_store_o,
   output logic [31:0]        ret_addr_o,
   output logic [7:0]         ret_mask_o,
-  output logic [31:0]        ret_wdata_o,
+  output logic [63:0]        ret_wdata_o,
   output logic [11:0]        ret_csr_o,
   output logic [31:0]        ret_csr_value_o,
   output logic [2:0]         ret_run_o,
@@ -259,8 +259,8 @@ module tile_write (
   assign ret_store_o      = w_main.store;
   assign ret_addr_o       = w_record_value;
   assign ret_mask_o       = (w_main.size == 2'd0) ? 8'h01 : (w_main.size == 2'd1) ? 8'h03 : 8'h0F;
-  assign ret_wdata_o      = (w_main.size == 2'd0) ? {24'd0, w_second[7:0]} :
-                            (w_main.size == 2'd1) ? {16'd0, w_second[15:0]} : w_second;
+  assign ret_wdata_o      = (w_main.size == 2'd0) ? {56'd0, w_second[7:0]} :
+                            (w_main.size == 2'd1) ? {48'd0, w_second[15:0]} : {32'd0, w_second};
   assign ret_csr_o        = w_main.csr ? w_word[31:20] : 12'd0;
   assign ret_csr_value_o  = w_record_value;
   assign ret_run_o        = w_main.run ? w_word[9:7] : 3'd0;
