@@ -184,22 +184,24 @@ class TileModel {
   /// The other kinds are the chip's. Timing and results are the same with and without.
   virtual void observe_events(EventObserver* observer) { (void)observer; }
 
-  // The debug port. Commands name the cycle at which they act; it must not lie before what the tile has already done.
+  // The debug port (docs/machine/debug.md). Commands name the cycle at which they act; it must not lie before what the tile has already done.
   // An attached debugger means exact interleave, so that this can be kept.
 
   /// Attaches or detaches a debugger. Nothing of timing or state changes.
   virtual void debug_attach(bool attached) { (void)attached, no_debug(); }
   /// Halts the contexts of the mask (bit = context): each stops before its first issue at a cycle >= `at`. A supervisor
-  /// that waits (sync, exchange, packets, workers) halts when the wait ends. Idle contexts are left alone.
+  /// that waits (sync, exchange, packets, workers) halts when the wait ends. The request stands until a resume: an idle
+  /// or excepted context of the mask halts before its first issue when it is started.
   virtual void debug_halt(std::uint8_t contexts, Cycle at) { (void)contexts, (void)at, no_debug(); }
   /// Lets halted contexts go on: next issue at the first cycle >= `at` that the slot rules allow. With xdcsr.step set a
-  /// context halts again after one issue (a pair is one).
+  /// context halts again after one issue (a pair is one). Excepted contexts run again at their pc.
   virtual void debug_resume(std::uint8_t contexts, Cycle at) { (void)contexts, (void)at, no_debug(); }
   /// State of a context as it stands; any time.
   [[nodiscard]] virtual std::uint32_t debug_read(ContextId context, DebugSpace space, unsigned number) const {
     (void)context, (void)space, (void)number, no_debug();
   }
-  /// Writes state of a halted, idle or excepted context (std::logic_error otherwise). A write of the pc ends its loop.
+  /// Writes state of a halted, idle or excepted context (std::logic_error otherwise, and for AMP state). A write of the
+  /// pc ends its loop.
   virtual void debug_write(ContextId context, DebugSpace space, unsigned number, std::uint32_t value) {
     (void)context, (void)space, (void)number, (void)value, no_debug();
   }
