@@ -48,6 +48,9 @@ std::vector<T> read_binary(const std::string& path) {
   return result;
 }
 
+/// What the RTL's package makes of an operation: nothing, as long as only the models have it.
+isa::Op in_rtl(isa::Op op) { return isa::info(op).in_rtl ? op : isa::Op::illegal; }
+
 /// Test vector of reference_decode.py.
 struct Vector {
   std::uint32_t word;
@@ -128,17 +131,20 @@ TEST(Agreement, DecoderInSystemVerilog) {
   unsigned paired = 0;
   for (std::size_t i = 0; i < vectors().size(); ++i) {
     const Vector& v = vectors()[i];
+    const Vector& next = vectors()[(i + 1) % vectors().size()];
+    const isa::Op op = in_rtl(static_cast<isa::Op>(v.op));
+    const bool known = op != isa::Op::illegal,
+               both = known && in_rtl(static_cast<isa::Op>(next.op)) != isa::Op::illegal;
     probe.word0_i = v.word;
-    probe.word1_i = vectors()[(i + 1) % vectors().size()].word;
+    probe.word1_i = next.word;
     probe.eval();
-    ASSERT_EQ(probe.op_o, v.op) << std::hex << v.word;
+    ASSERT_EQ(probe.op_o, static_cast<unsigned>(op)) << std::hex << v.word;
     ASSERT_TRUE(probe.agree_o) << std::hex << v.word;
-    ASSERT_EQ(probe.f_reads_o, v.f_reads) << std::hex << v.word;
-    ASSERT_EQ(probe.f_writes_o, v.f_writes) << std::hex << v.word;
-    ASSERT_EQ(probe.pairs_o, v.pairs) << std::hex << v.word;
-    const isa::Info& info = isa::info(static_cast<isa::Op>(v.op));
-    ASSERT_EQ(probe.immediate_o, isa::immediate(info.imm, v.word)) << std::hex << v.word;
-    paired += v.pairs;
+    ASSERT_EQ(probe.f_reads_o, known ? v.f_reads : 0) << std::hex << v.word;
+    ASSERT_EQ(probe.f_writes_o, known ? v.f_writes : 0) << std::hex << v.word;
+    ASSERT_EQ(probe.pairs_o, both ? v.pairs : 0) << std::hex << v.word;
+    ASSERT_EQ(probe.immediate_o, isa::immediate(isa::info(op).imm, v.word)) << std::hex << v.word;
+    paired += probe.pairs_o;
   }
   EXPECT_GT(paired, 1000u);
 }
@@ -152,7 +158,8 @@ TEST(Agreement, CsrsInSystemVerilog) {
       probe.word0_i = number;
       probe.supervisor_i = supervisor;
       probe.eval();
-      ASSERT_EQ(probe.csr_access_o, static_cast<unsigned>(csr_access(number, supervisor))) << std::hex << number;
+      const CsrAccess access = csr_in_rtl(number) ? csr_access(number, supervisor) : CsrAccess::absent;
+      ASSERT_EQ(probe.csr_access_o, static_cast<unsigned>(access)) << std::hex << number;
       ASSERT_EQ(probe.csr_reset_o, csr_reset(number, supervisor)) << std::hex << number;
       present += csr_access(number, supervisor) != CsrAccess::absent;
     }

@@ -224,6 +224,10 @@ def machine(model):
                 out += [f"    case 0x{c.number:03X}:" for c in numbers]
                 out.append(f"      return {test + ' ? ' if test else ''}CsrAccess::{access}{' : CsrAccess::absent' if test else ''};")
     out.append("    default:\n      return CsrAccess::absent;\n  }\n}\n")
+    out.append("/// False for a CSR that the models have and the RTL does not yet.")
+    out.append("[[nodiscard]] constexpr bool csr_in_rtl(unsigned number) {")
+    models = [f"number == 0x{c.number:03X}" for c in model.csrs if c.status == "model"]
+    out.append(f"  return !({' || '.join(models)});\n}}\n" if models else "  (void)number;\n  return true;\n}\n")
     out.append("/// Value after reset; 0 for what a pin or a counter gives.")
     out.append("[[nodiscard]] constexpr std::uint32_t csr_reset(unsigned number, bool supervisor) {\n  switch (number) {")
     for c in model.csrs:

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "hw/types.h"
+#include "tlm/float/amp.h"
 #include "tlm/tile/tile_model.h"
 
 namespace tessera {
@@ -30,8 +31,15 @@ struct TileContext {
   bool mie = false, mpie = false;
   std::uint8_t frm = 0, fflags = 0;
   std::uint32_t mtvec = 0, mscratch = 0, mepc = 0, mcause = 0, mtval = 0;
-  std::array<std::uint32_t, 4> rng{};  ///< s0 low, high, s1 low, high
-  std::uint32_t repeats = 0;           ///< xrpt
+  std::array<std::uint32_t, 4> rng{};     ///< s0 low, high, s1 low, high
+  std::array<Address, 3> stream{};        ///< S0, S1, S2
+  std::array<std::uint32_t, 3> stride{};  ///< of each: A in bits 15:0, B in 31:16, signed, units of 8 bytes
+  fp::AmpSums sums;
+
+  /// x.rpt: rounds that are left, this one counted (xrpt; kept over traps and x.run), and the body while it is active.
+  std::uint32_t repeats = 0;
+  bool looping = false;
+  Address loop_start = 0, loop_end = 0;
 
   [[nodiscard]] bool supervisor() const { return id == 0; }
   [[nodiscard]] unsigned slot() const { return id - 1u; }

@@ -149,6 +149,15 @@ class Program {
     code.insert(code.end(), patch.begin(), patch.end());
     for (unsigned k = 0; k < gap + 1; ++k) code.push_back(nop());
   }
+  /// A random word that means the same to all kinds of tile.
+  std::uint32_t any_word() {
+    for (;;) {
+      const auto word = static_cast<std::uint32_t>(random_());
+      const Op op = isa::decode(word);
+      const bool csr = isa::info(op).imm == isa::Imm::csr;
+      if (op == Op::illegal || (isa::info(op).in_rtl && (!csr || csr_in_rtl(isa::csr_number(word))))) return word;
+    }
+  }
   void item(unsigned depth) {
     const unsigned kind = pick(200);
     if (kind < 70) return alu();
@@ -156,7 +165,7 @@ class Program {
     if (kind < 160) return worker_ ? floating() : alu();
     if (kind < 168) return counters();
     if (kind < 172) return write_code();
-    if (kind < 173 && depth == 2 && pick(8) == 0) return code.push_back(static_cast<std::uint32_t>(random_()));
+    if (kind < 173 && depth == 2 && pick(8) == 0) return code.push_back(any_word());
     control(depth);
   }
 

@@ -104,6 +104,14 @@ bool TlmTile::read_csr(const TileContext& c, unsigned n, Cycle t, std::uint32_t&
     value = c.rng[n - csr::xrng0];
     return true;
   }
+  if (n >= csr::xs0 && n < csr::xs0 + 3u) {
+    value = c.stream[n - csr::xs0];
+    return true;
+  }
+  if (n >= csr::xst0 && n < csr::xst0 + 3u) {
+    value = c.stride[n - csr::xst0];
+    return true;
+  }
   value = csr_reset(n, c.supervisor());
   return true;
 }
@@ -235,6 +243,8 @@ void TlmTile::write_csr(TileContext& c, unsigned n, Cycle t, std::uint32_t v) {
       break;
     default:
       if (n >= csr::xrng0 && n < csr::xrng0 + 4u) c.rng[n - csr::xrng0] = v;
+      if (n >= csr::xs0 && n < csr::xs0 + 3u) c.stream[n - csr::xs0] = v;
+      if (n >= csr::xst0 && n < csr::xst0 + 3u) c.stride[n - csr::xst0] = v;
   }
 }
 

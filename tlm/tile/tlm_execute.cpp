@@ -166,6 +166,19 @@ TlmTile::Outcome TlmTile::execute(TileContext& c, const Decoded& in, Cycle t, St
     case Op::flw:
     case Op::fsw:
       return execute_memory(c, in, step);
+    case Op::x_ld64:
+    case Op::x_ld128:
+    case Op::x_st64:
+    case Op::x_ld64_r:
+    case Op::x_ld128_r:
+    case Op::x_st64_r:
+      return execute_wide(c, in, step);
+    case Op::x_ld2:
+    case Op::x_ldst:
+    case Op::x_ld2st:
+      return execute_streams(c, in, step);
+    case Op::x_sset:
+      return set_stream(c, in, step);
     case Op::x_run:
     case Op::x_exit:
     case Op::x_sync:
@@ -260,7 +273,7 @@ TlmTile::Outcome TlmTile::load(TileContext&, Address address, unsigned bytes, St
   return Outcome::done;
 }
 
-TlmTile::Outcome TlmTile::store(TileContext&, Address address, unsigned bytes, std::uint32_t value, Step& step) {
+TlmTile::Outcome TlmTile::store(TileContext&, Address address, unsigned bytes, std::uint64_t value, Step& step) {
   if (address % bytes != 0) return step.raise(trap::store_misaligned, address);
   const std::uint32_t offset = address - kSramBase;
   if (offset > sram_.size() - bytes) return step.raise(trap::store_access, address);
@@ -268,7 +281,7 @@ TlmTile::Outcome TlmTile::store(TileContext&, Address address, unsigned bytes, s
   step.record.mem_write = true;
   step.record.write_addr = address;
   step.record.write_mask = static_cast<std::uint8_t>((1u << bytes) - 1);
-  step.record.write_data = bytes == 4 ? value : value & ((1u << 8 * bytes) - 1);
+  step.record.write_data = bytes == 8 ? value : value & ((std::uint64_t{1} << 8 * bytes) - 1);
   if (line_flags_[offset >> kLineBits] != 0) stored(address, bytes, step.record.cycle);
   return Outcome::done;
 }

@@ -190,7 +190,9 @@ void TlmTile::run_threaded(TlmTile* tile, TileContext* c, Cycle limit, Cycle eno
     X(lw, )
     X(sb, )
     X(sh, )
-    X(sw, ) X(flw, ) X(fsw, )
+    X(sw, )
+    X(flw, )
+    X(fsw, )
 #undef X
 #define X(name, expression) table->plain[unsigned(Op::name)] = &&L_##name;
         TESSERA_DIVISIONS(X) X(jalr, ) X(fence, ) X(fadd_s, ) X(fsub_s, ) X(fmul_s, ) X(fdiv_s, ) X(fsqrt_s, )
@@ -205,7 +207,7 @@ void TlmTile::run_threaded(TlmTile* tile, TileContext* c, Cycle limit, Cycle eno
 #undef X
                             table->other[unsigned(Op::fcvt_w_s)] = &&L_fcvt_w_rtz;
     table->other[unsigned(Op::fcvt_wu_s)] = &&L_fcvt_wu_rtz;
-    table->slow = &&slow;
+    table->slow = &&stopped;  // no handler has begun it, so there is no count of a pair to take back
     table->generic_float = &&generic;
     table->undecoded = &&undecoded;
     table->page_end = &&page_end;
@@ -269,6 +271,7 @@ void TlmTile::run_threaded(TlmTile* tile, TileContext* c, Cycle limit, Cycle eno
   P_##name : PAIRED;                      \
   L_##name : {                            \
     const std::uint32_t a = RS1, b = RS2; \
+    (void)b;                              \
     RD = (expression);                    \
     NEXT;                                 \
   }

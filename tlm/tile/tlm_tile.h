@@ -112,9 +112,16 @@ class TlmTile final : public TileModel {
   Outcome execute_system(TileContext& c, const Decoded& in, Cycle t, Step& step);
   Outcome execute_float(TileContext& c, const Decoded& in, Step& step);
   Outcome load(TileContext& c, Address address, unsigned bytes, Step& step, std::uint32_t& value);
-  Outcome store(TileContext& c, Address address, unsigned bytes, std::uint32_t value, Step& step);
+  Outcome store(TileContext& c, Address address, unsigned bytes, std::uint64_t value, Step& step);
   void stored(Address address, unsigned bytes, Cycle t);
   void write_x(TileContext& c, unsigned rd, std::uint32_t value, Step& step);
+
+  // Wide and streaming accesses (tlm_stream.cpp).
+  Outcome execute_wide(TileContext& c, const Decoded& in, Step& step);
+  Outcome execute_streams(TileContext& c, const Decoded& in, Step& step);
+  Outcome set_stream(TileContext& c, const Decoded& in, Step& step);
+  [[nodiscard]] std::uint64_t doubleword(Address address) const;
+  void write_doubleword(Address address, std::uint64_t value, Step& step);
 
   // CSRs (tlm_csr.cpp).
   [[nodiscard]] bool read_csr(const TileContext& c, unsigned number, Cycle t, std::uint32_t& value) const;

@@ -3,60 +3,18 @@
 
 #include <cstring>
 
-#include "tlm/tile/assembler.h"
-#include "tlm/tile/tlm_tile.h"
+#include "tlm/tile/tile_bench.h"
 
 namespace tessera {
 namespace {
 
 using namespace tessera::testing;  // NOLINT: the assembler
 
-constexpr Address kWorkerCode = kSramBase + 0x4000, kData = kSramBase + 0x8000;
-
-struct Recorder : RetireObserver {
-  std::vector<RetireRecord> records;
-  void retired(const RetireRecord& record) override { records.push_back(record); }
-  void exchanged(const ExchangeWord&) override {}
-  /// Issue cycles of one context, in order.
-  std::vector<Cycle> cycles(ContextId context) const {
-    std::vector<Cycle> out;
-    for (const auto& record : records)
-      if (record.context == context) out.push_back(record.cycle);
-    return out;
-  }
-};
-
-using Code = std::vector<std::uint32_t>;
-
-void load(TlmTile& tile, Address at, const Code& code) {
-  tile.write_memory(at, reinterpret_cast<const std::uint8_t*>(code.data()), 4 * code.size());
-}
-
-/// A tile with a supervisor program and a worker program, run in exact mode with every record kept.
-struct Bench {
-  explicit Bench(const Code& supervisor, const Code& worker = {}, TileConfig config = {}) : tile(config) {
-    load(tile, kSramBase, supervisor);
-    load(tile, kWorkerCode, worker);
-    tile.observe(&seen);
-  }
-  TileStop go(Cycle at = 0, Cycle limit = 100000) {
-    tile.start(kSramBase, at);
-    return tile.run(limit, nullptr, nullptr);
-  }
-  Recorder seen;
-  TlmTile tile;
-};
-
 /// x5 = worker code address, in two instructions.
 Code prologue() {
   Code code;
   load_constant(code, 5, kWorkerCode);
   return code;
-}
-
-Code join(Code a, const Code& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
 }
 
 TEST(TlmTime, OneSlotInstructionsOfTheSupervisorAreSixCyclesApart) {

@@ -154,6 +154,7 @@ void ContextWriter::odd_word() {
     const Op op = isa::decode(word);
     const isa::Info& info = isa::info(op);
     if (op != Op::illegal) {
+      if (!info.in_rtl) continue;
       if (info.imm == isa::Imm::s || info.imm == isa::Imm::b || info.imm == isa::Imm::j || info.imm == isa::Imm::csr)
         continue;
       if (op == Op::jalr || op == Op::mret || info.role == isa::Role::supervisor || op == Op::x_exit) continue;
