@@ -23,7 +23,8 @@ bool waits(std::uint32_t word) {
 }
 
 const char* name(TileStop::Kind kind) {
-  static constexpr const char* kNames[] = {"limit", "exchange", "packet", "sync", "idle", "exception", "tohost"};
+  static constexpr const char* kNames[] = {"limit", "exchange", "packet", "sync",
+                                           "idle",  "exception", "halted", "tohost"};
   return kNames[static_cast<unsigned>(kind)];
 }
 

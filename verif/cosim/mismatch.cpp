@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
+
 #include "hw/disassembler.h"
 
 namespace tessera {
@@ -19,6 +21,21 @@ std::string hex(std::uint64_t v) { return fmt::format("0x{:x}", v); }
 std::string text(const RetireRecord::FWrite& w) {
   if (w.valid == 0) return "none";
   return fmt::format("{}{} = 0x{:x}", f_register_name(w.reg), w.valid == 2 ? " (pair)" : "", w.bits);
+}
+
+constexpr const char* kRng[] = {"s0 low", "s0 high", "s1 low", "s1 high"};
+
+/// Word k of RetireRecord::amp_words of which `count` hold something.
+std::string amp_name(unsigned count, std::size_t k) {
+  if (count == 64) return fmt::format("AMP weights at byte {}", 4 * k);
+  return fmt::format("AMP sum {}[{}]", k < 8 ? 'A' : 'B', k % 8);
+}
+
+/// The value as f32, which AMP sums are, beside its bits.
+std::string sum(std::uint32_t bits) {
+  float value = 0;
+  std::memcpy(&value, &bits, sizeof value);
+  return fmt::format("{:g}(0x{:x})", value, bits);
 }
 
 }  // namespace
@@ -67,6 +84,18 @@ std::optional<FieldDifference> first_difference(const RetireRecord& a, const Ret
   for (std::size_t k = 0; k < a.run.size(); ++k) {
     number(fmt::format("x.run {}", kRun[k]).c_str(), a.run[k], b.run[k]);
   }
+  number("stream mask", a.streams, b.streams);
+  for (std::size_t k = 0; k < a.stream_addr.size(); ++k) {
+    number(fmt::format("stream S{}", k).c_str(), a.stream_addr[k], b.stream_addr[k]);
+  }
+  number("random number drawn", a.drew, b.drew);
+  for (std::size_t k = 0; k < a.rng.size(); ++k) {
+    number(fmt::format("random number state {}", kRng[k]).c_str(), a.rng[k], b.rng[k]);
+  }
+  number("words of AMP state", a.amp, b.amp);
+  for (std::size_t k = 0; k < a.amp && !found; ++k) {
+    if (a.amp_words[k] != b.amp_words[k]) number(amp_name(a.amp, k).c_str(), a.amp_words[k], b.amp_words[k]);
+  }
   return found;
 }
 
@@ -81,11 +110,22 @@ std::string describe(const RetireRecord& r) {
   }
   if (r.fflags != 0) line += fmt::format(" fflags+0x{:02x}", r.fflags);
   if (r.mem_read) line += fmt::format(" read 0x{:x}", r.read_addr[0]);
+  if (r.read_addr[1] != 0) line += fmt::format(" and 0x{:x}", r.read_addr[1]);
   if (r.mem_write)
     line += fmt::format(" write 0x{:x} mask 0x{:x} data 0x{:x}", r.write_addr, r.write_mask, r.write_data);
   if (r.csr != 0) line += fmt::format(" csr 0x{:x}=0x{:x}", r.csr, r.csr_value);
   if (r.run[0] != 0)
     line += fmt::format(" run worker {} pc 0x{:x} a0 0x{:x} a1 0x{:x}", r.run[0], r.run[1], r.run[2], r.run[3]);
+  for (unsigned k = 0; k < r.stream_addr.size(); ++k) {
+    if ((r.streams >> k & 1) != 0) line += fmt::format(" S{}=0x{:x}", k, r.stream_addr[k]);
+  }
+  if (r.drew) line += fmt::format(" random s0=0x{:08x}{:08x} s1=0x{:08x}{:08x}", r.rng[1], r.rng[0], r.rng[3], r.rng[2]);
+  if (r.amp == 16) {
+    line += " A";
+    for (unsigned k = 0; k < 16; ++k) line += (k == 8 ? " B " : k == 0 ? " " : ",") + sum(r.amp_words[k]);
+  } else if (r.amp == 64) {
+    line += fmt::format(" weights {:08x} {:08x} .. {:08x}", r.amp_words[0], r.amp_words[1], r.amp_words[63]);
+  }
   line += fmt::format(" -> {:08x}", r.next_pc);
   return line;
 }

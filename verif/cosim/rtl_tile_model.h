@@ -1,4 +1,6 @@
 // RtlTile over any Verilated class of tile_core: drives the pins cycle by cycle and turns ports into records and stops.
+// Here: pins, SRAM, ports and the loop over cycles. Records are in rtl_tile_records.h, state and debug port in
+// rtl_tile_state.h.
 //
 // A cycle c is: read data of the last cycle on the pins, settle with the clock low, talk to the ports, serve the SRAM,
 // rising edge with the number of the next cycle. The clocked state stands "in" cycle now_; before the first edge that
@@ -8,6 +10,7 @@
 #include <verilated.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <deque>
 #include <limits>
@@ -59,7 +62,8 @@ class RtlTileModel final : public RtlTile {
   /// A record whose order or value is not settled yet.
   struct Pending {
     RetireRecord record;
-    bool waits = false;  ///< for a divider lane
+    bool waits = false;    ///< for a divider or transcendental lane, or for weights
+    bool weights = false;  ///< x.amp.ldw
   };
   struct Start {
     Time at = kNoTime;
@@ -80,6 +84,8 @@ class RtlTileModel final : public RtlTile {
   void note_word(Cycle cycle);
   void collect_aux();
   void finish_lane();
+  void collect_weights();
+  void take_weights(Pending& pending);
   void flush_records();
   void emit(MachineEvent::Kind kind, Cycle cycle, ContextId context, Address pc, std::uint32_t a0);
   void flush_events();
@@ -112,6 +118,8 @@ class RtlTileModel final : public RtlTile {
   std::vector<MachineEvent> queued_events_;
   Cycle first_word_ = kNever, last_word_ = 0;  ///< on the exchange ports since the release
   std::deque<Pending> records_;
+  std::array<std::uint32_t, 64> weights_{};  ///< rows of the x.amp.ldw under way
+  bool weights_done_ = false;                ///< all 16 have come, the record has not
   std::uint64_t retired_ = 0;
   Cycle last_issue_ = 0;
   std::optional<TileException> exception_;
@@ -222,6 +230,9 @@ template <class Model, bool traced>
 void RtlTileModel<Model, traced>::settle() {
   model_.clk_i = 0;
   model_.unit_clk_i = 0;
+  model_.simd_clk_i = 0;
+  model_.trans_clk_i = 0;
+  model_.amp_clk_i = 0;
   model_.eval();
 }
 
@@ -307,6 +318,9 @@ void RtlTileModel<Model, traced>::edge(Time next) {
   }
   dump(false);
   model_.unit_clk_i = model_.unit_on_o || model_.packet_rx_valid_i;
+  model_.simd_clk_i = model_.simd_on_o;
+  model_.trans_clk_i = model_.trans_on_o;
+  model_.amp_clk_i = model_.amp_on_o;
   model_.clk_i = 1;
   model_.eval();
   model_.fetch_data_i = fetch_data_;
@@ -333,7 +347,7 @@ TileStop RtlTileModel<Model, traced>::run(Cycle limit, ExchangePort* port, Packe
       serve_memory();
       serve_exchange(port);
       serve_packets(packets);
-      if (model_.ret_valid_o || model_.aux_valid_o || model_.done_valid_o) collect();
+      if (model_.ret_valid_o || model_.aux_valid_o || model_.done_valid_o || model_.ldw_valid_o) collect();
       settled_ = true;
       if (tohost_) {
         stop = drain(packets);
@@ -414,246 +428,7 @@ void RtlTileModel<Model, traced>::note_word(Cycle cycle) {
   last_word_ = std::max(last_word_, cycle);
 }
 
-// ---- records ----
-
-template <class Model, bool traced>
-void RtlTileModel<Model, traced>::collect() {
-  if (model_.done_valid_o) finish_lane();
-  if (model_.ret_valid_o && !(tohost_ && model_.ret_cycle_o > tohost_->cycle)) collect_main();
-  if (model_.aux_valid_o && !(tohost_ && model_.aux_cycle_o > tohost_->cycle)) collect_aux();
-  if (!records_.empty()) flush_records();
-}
-
-template <class Model, bool traced>
-void RtlTileModel<Model, traced>::collect_events(Cycle cycle, ContextId context) {
-  using Kind = MachineEvent::Kind;
-  if (model_.ret_run_o != 0) {
-    for (unsigned w = 1; w < 7; ++w)
-      if (model_.ret_run_o == 7 || model_.ret_run_o == w)
-        emit(Kind::run, cycle + 6 + (w - 1 + 6 - cycle % 6) % 6, static_cast<ContextId>(w), model_.ret_run_pc_o,
-             model_.ret_run_a0_o);
-    return;
-  }
-  const std::uint32_t word = model_.ret_word_o;
-  if ((word & 0x7f) != 0x0b) return;  // custom-0: the control instructions
-  const isa::Op op = isa::decode(word);
-  if (op == isa::Op::x_exit) emit(Kind::exit, cycle, context, model_.ret_pc_o, model_.ret_value_o);
-  if (op != isa::Op::x_exchange) return;
-  const std::uint32_t table = debug(0, context, word >> 15 & 31);  // rs1, unchanged while the supervisor waited
-  if (table == 0) return;
-  const bool words = first_word_ != kNever;
-  emit(Kind::exchange_begin, words ? first_word_ : cycle, context, model_.ret_pc_o, table);
-  emit(Kind::exchange_end, words ? last_word_ : cycle, context, model_.ret_pc_o, table);
-}
-
-template <class Model, bool traced>
-void RtlTileModel<Model, traced>::collect_main() {
-  const Cycle cycle = model_.ret_cycle_o;
-  const auto context = static_cast<ContextId>(model_.ret_ctx_o);
-  last_issue_ = std::max(last_issue_, cycle);
-  if (!model_.ret_trap_o) ++retired_;
-  if (model_.ret_excepted_o)
-    note_exception(cycle, context, model_.ret_cause_o, model_.ret_pc_o & ~3u, model_.ret_tval_o, model_.ret_word_o);
-  if (events_ != nullptr && !model_.ret_trap_o) collect_events(cycle, context);
-  if (observer_ == nullptr) return;
-  records_.emplace_back();
-  Pending& pending = records_.back();
-  pending.waits = model_.ret_pending_o;
-  RetireRecord& r = pending.record;
-  r.cycle = cycle;
-  r.context = context;
-  r.paired = model_.ret_paired_o;
-  r.trap = model_.ret_trap_o;
-  r.pc = model_.ret_pc_o;
-  r.word = model_.ret_word_o;
-  r.next_pc = model_.ret_next_pc_o;
-  if (r.trap) {
-    r.cause = model_.ret_cause_o;
-    r.tval = model_.ret_tval_o;
-    return;
-  }
-  r.xrd = model_.ret_xrd_o;
-  if (r.xrd != 0) r.xval = model_.ret_value_o;
-  if (model_.ret_fwe_o) r.fwrite[0] = {1, static_cast<std::uint8_t>(model_.ret_frd_o), model_.ret_value_o};
-  r.fflags = model_.ret_fflags_o;
-  if (model_.ret_load_o) {
-    r.mem_read = true;
-    r.read_addr[0] = model_.ret_addr_o;
-  }
-  if (model_.ret_store_o) {
-    r.mem_write = true;
-    r.write_addr = model_.ret_addr_o;
-    r.write_mask = model_.ret_mask_o;
-    r.write_data = model_.ret_wdata_o;
-  }
-  if (model_.ret_csr_o != 0) {
-    r.csr = model_.ret_csr_o;
-    r.csr_value = model_.ret_csr_value_o;
-  }
-  if (model_.ret_run_o != 0)
-    r.run = {model_.ret_run_o,       model_.ret_run_pc_o,     model_.ret_run_a0_o, model_.ret_run_a1_o,
-             model_.ret_run_stack_o, model_.ret_run_stride_o, model_.ret_run_ra_o};
-}
-
-template <class Model, bool traced>
-void RtlTileModel<Model, traced>::collect_aux() {
-  const auto context = static_cast<ContextId>(model_.aux_ctx_o);
-  last_issue_ = std::max<Cycle>(last_issue_, model_.aux_cycle_o);
-  if (!model_.aux_trap_o) ++retired_;
-  if (model_.aux_excepted_o)
-    note_exception(model_.aux_cycle_o, context, model_.aux_cause_o, model_.aux_pc_o, model_.aux_tval_o,
-                   model_.aux_word_o);
-  if (observer_ == nullptr) return;
-  records_.emplace_back();
-  Pending& pending = records_.back();
-  pending.waits = model_.aux_pending_o;
-  RetireRecord& r = pending.record;
-  r.cycle = model_.aux_cycle_o;
-  r.context = context;
-  r.paired = model_.aux_paired_o;
-  r.trap = model_.aux_trap_o;
-  r.pc = model_.aux_pc_o;
-  r.word = model_.aux_word_o;
-  r.next_pc = model_.aux_next_pc_o;
-  if (r.trap) {
-    r.cause = model_.aux_cause_o;
-    r.tval = model_.aux_tval_o;
-    return;
-  }
-  r.fwrite[0] = {1, static_cast<std::uint8_t>(model_.aux_frd_o), model_.aux_value_o};
-  r.fflags = model_.aux_fflags_o;
-}
-
-/// A divider lane has its result: the waiting record of its slot gets it.
-template <class Model, bool traced>
-void RtlTileModel<Model, traced>::finish_lane() {
-  for (Pending& pending : records_) {
-    RetireRecord& r = pending.record;
-    if (!pending.waits || r.cycle % 6 != model_.done_slot_o) continue;
-    pending.waits = false;
-    if (r.fwrite[0].valid != 0) {
-      r.fwrite[0].bits = model_.done_value_o;
-      r.fflags = model_.done_fflags_o;
-    } else if (r.xrd != 0) {
-      r.xval = model_.done_value_o;
-    }
-    return;
-  }
-}
-
-template <class Model, bool traced>
-void RtlTileModel<Model, traced>::flush_records() {
-  while (!records_.empty() && !records_.front().waits) {
-    if (observer_ != nullptr) observer_->retired(records_.front().record);
-    records_.pop_front();
-  }
-}
-
-template <class Model, bool traced>
-void RtlTileModel<Model, traced>::note_exception(Cycle cycle, ContextId context, std::uint32_t cause, Address pc,
-                                                 std::uint32_t tval, std::uint32_t word) {
-  const bool exchange = cause >= trap::exchange_underrun && cause <= trap::exchange_bad;
-  if (exchange && isa::decode(word) == isa::Op::x_exchange) {
-    // The cycle of the fault: its low word is in xfaultcyc, and it lies before the trap.
-    const std::uint32_t low = debug(2, 0, csr::xfaultcyc);
-    cycle -= static_cast<std::uint32_t>(static_cast<std::uint32_t>(cycle) - low);
-  }
-  const TileException e{cycle, context, cause, pc, tval};
-  if (!exception_ || e.cycle < exception_->cycle || (e.cycle == exception_->cycle && e.context < exception_->context))
-    exception_ = e;
-}
-
-template <class Model, bool traced>
-void RtlTileModel<Model, traced>::emit(MachineEvent::Kind kind, Cycle cycle, ContextId context, Address pc,
-                                       std::uint32_t a0) {
-  MachineEvent event;
-  event.cycle = cycle;
-  event.ipu = static_cast<std::uint16_t>(config_.ipu);
-  event.tile = static_cast<std::uint16_t>(config_.tile);
-  event.context = context;
-  event.kind = kind;
-  event.pc = pc;
-  event.a0 = a0;
-  queued_events_.push_back(event);
-}
-
-template <class Model, bool traced>
-void RtlTileModel<Model, traced>::flush_events() {
-  if (queued_events_.empty()) return;
-  std::stable_sort(queued_events_.begin(), queued_events_.end(), [](const MachineEvent& a, const MachineEvent& b) {
-    return a.cycle != b.cycle ? a.cycle < b.cycle : a.context < b.context;
-  });
-  if (events_ != nullptr)
-    for (const MachineEvent& event : queued_events_) events_->event(event);
-  queued_events_.clear();
-}
-
-// ---- state ----
-
-template <class Model, bool traced>
-std::uint32_t RtlTileModel<Model, traced>::debug(unsigned kind, ContextId context, unsigned select) const {
-  model_.dbg_en_i = 1;
-  model_.dbg_kind_i = kind;
-  model_.dbg_ctx_i = context;
-  model_.dbg_sel_i = select;
-  model_.eval();  // no edge: nothing but the debug port changes
-  const std::uint32_t value = model_.dbg_data_o;
-  model_.dbg_en_i = 0;
-  return value;
-}
-
-template <class Model, bool traced>
-std::uint32_t RtlTileModel<Model, traced>::supervisor_csr(unsigned number) const {
-  return debug(2, 0, number);
-}
-
-template <class Model, bool traced>
-ContextState RtlTileModel<Model, traced>::context(ContextId context) const {
-  using Run = ContextState::Run;
-  ContextState state;
-  const std::uint32_t status = debug(3, context, 1);  // supervisor state in bits 2:0, workers not idle in 9:4
-  const std::uint32_t excepted = model_.excepted_o;
-  if ((excepted >> context & 1) != 0) {
-    state.run = Run::excepted;
-  } else if (context == 0) {
-    const unsigned supervisor = status & 7;
-    state.run = supervisor == 0 ? Run::idle : supervisor == 1 ? Run::running : Run::waiting;
-  } else {
-    state.run = (status >> (3 + context) & 1) != 0 ? Run::running : Run::idle;
-  }
-  state.pc = debug(3, context, 0);
-  // As the TLM has it: a supervisor that waits in x.sync goes on behind it; one that is about to start is at its entry.
-  if (context == 0 && (sync_ || release_ != kNoTime)) state.pc += 4;
-  for (const Start& start : starts_)
-    if (start.context == context) state.pc = start.pc;
-  for (unsigned i = 0; i < 32; ++i) {
-    state.x[i] = debug(0, context, i);
-    if (context != 0) state.f[i] = debug(1, context, i);
-  }
-  state.fcsr = context == 0 ? 0 : debug(2, context, csr::fcsr);
-  state.mcause = debug(2, context, csr::mcause);
-  state.mepc = debug(2, context, csr::mepc);
-  state.mtval = debug(2, context, csr::mtval);
-  return state;
-}
-
-// ---- waves ----
-
-template <class Model, bool traced>
-void RtlTileModel<Model, traced>::attach_wave(RtlWave& wave) {
-  if constexpr (traced) {
-    model_.trace(&wave.file(), 99);
-    wave.open();
-    wave_ = &wave;
-  } else {
-    throw std::logic_error("this model of the tile has no tracing: " + wave.path());
-  }
-}
-
-template <class Model, bool traced>
-void RtlTileModel<Model, traced>::dump(bool clock_high) {
-  if constexpr (traced)
-    if (wave_ != nullptr && now_ >= 0 && wave_->wanted(cycle())) wave_->dump(cycle(), clock_high);
-}
-
 }  // namespace tessera
+
+#include "verif/cosim/rtl_tile_records.h"  // IWYU pragma: export
+#include "verif/cosim/rtl_tile_state.h"    // IWYU pragma: export

@@ -1,0 +1,74 @@
+// RtlTileModel, third part: state of the contexts through the debug port of tile_core, and waves.
+#pragma once
+
+#include "verif/cosim/rtl_tile_model.h"
+
+namespace tessera {
+
+template <class Model, bool traced>
+std::uint32_t RtlTileModel<Model, traced>::debug(unsigned kind, ContextId context, unsigned select) const {
+  model_.dbg_en_i = 1;
+  model_.dbg_kind_i = kind;
+  model_.dbg_ctx_i = context;
+  model_.dbg_sel_i = select;
+  model_.eval();  // no edge: nothing but the debug port changes
+  const std::uint32_t value = model_.dbg_data_o;
+  model_.dbg_en_i = 0;
+  return value;
+}
+
+template <class Model, bool traced>
+std::uint32_t RtlTileModel<Model, traced>::supervisor_csr(unsigned number) const {
+  return debug(2, 0, number);
+}
+
+template <class Model, bool traced>
+ContextState RtlTileModel<Model, traced>::context(ContextId context) const {
+  using Run = ContextState::Run;
+  ContextState state;
+  const std::uint32_t status = debug(3, context, 1);  // supervisor state in bits 2:0, workers not idle in 9:4
+  const std::uint32_t excepted = model_.excepted_o;
+  if ((excepted >> context & 1) != 0) {
+    state.run = Run::excepted;
+  } else if (context == 0) {
+    const unsigned supervisor = status & 7;
+    state.run = supervisor == 0 ? Run::idle : supervisor == 1 ? Run::running : Run::waiting;
+  } else {
+    state.run = (status >> (3 + context) & 1) != 0 ? Run::running : Run::idle;
+  }
+  state.pc = debug(3, context, 0);
+  // As the TLM has it: a supervisor that waits in x.sync goes on behind it; one that is about to start is at its entry.
+  if (context == 0 && (sync_ || release_ != kNoTime)) state.pc += 4;
+  for (const Start& start : starts_)
+    if (start.context == context) state.pc = start.pc;
+  for (unsigned i = 0; i < 32; ++i) {
+    state.x[i] = debug(0, context, i);
+    if (context != 0) state.f[i] = debug(1, context, i);
+  }
+  state.fcsr = context == 0 ? 0 : debug(2, context, csr::fcsr);
+  state.mcause = debug(2, context, csr::mcause);
+  state.mepc = debug(2, context, csr::mepc);
+  state.mtval = debug(2, context, csr::mtval);
+  return state;
+}
+
+// ---- waves ----
+
+template <class Model, bool traced>
+void RtlTileModel<Model, traced>::attach_wave(RtlWave& wave) {
+  if constexpr (traced) {
+    model_.trace(&wave.file(), 99);
+    wave.open();
+    wave_ = &wave;
+  } else {
+    throw std::logic_error("this model of the tile has no tracing: " + wave.path());
+  }
+}
+
+template <class Model, bool traced>
+void RtlTileModel<Model, traced>::dump(bool clock_high) {
+  if constexpr (traced)
+    if (wave_ != nullptr && now_ >= 0 && wave_->wanted(cycle())) wave_->dump(cycle(), clock_high);
+}
+
+}  // namespace tessera
