@@ -25,14 +25,15 @@ Wide fixed(std::uint16_t a) {
   return (a & kSign) != 0 ? -magnitude : magnitude;
 }
 
+/// Bits of a non-zero number.
 int width(Magnitude v) {
-  int bits = 0;
-  for (; v != 0; v >>= 1) ++bits;
-  return bits;
+  const auto high = static_cast<std::uint64_t>(v >> 64);
+  return high != 0 ? 128 - __builtin_clzll(high) : 64 - __builtin_clzll(static_cast<std::uint64_t>(v));
 }
 
 /// The f16 whose magnitude is `units` last places of 2^(place - 24), units <= 2^11, place 0..; hidden bit set unless
-/// place is 0. Adding the units carries into the exponent, so a rounding up to the next binade needs no case of its own.
+/// place is 0. Adding the units carries into the exponent, so a rounding up to the next binade needs no case of its
+/// own.
 std::uint16_t assemble(std::uint16_t sign, int place, std::uint32_t units) {
   const std::uint32_t bits = (static_cast<std::uint32_t>(place) << 10) + units;
   return static_cast<std::uint16_t>(sign | (bits > kInf ? kInf : bits));
