@@ -167,28 +167,6 @@ TEST(Agreement, CsrsInSystemVerilog) {
   EXPECT_GT(present, 300u);
 }
 
-/// How often each Xtile instruction stands in a flat text section.
-std::map<isa::Op, unsigned> xtile_in(const std::string& file) {
-  std::map<isa::Op, unsigned> count;
-  for (const std::uint32_t word : read_binary<std::uint32_t>(file)) {
-    const isa::Op op = isa::decode(word);
-    if (std::string(isa::info(op).name).rfind("x.", 0) == 0) ++count[op];
-  }
-  return count;
-}
-
-TEST(Agreement, IntrinsicsAndMacros) {
-  using isa::Op;
-  const std::map<Op, unsigned> c = xtile_in(TESSERA_CHECKS "/intrinsics.bin");
-  const std::map<Op, unsigned> expected_c = {{Op::x_sync, 5},   {Op::x_exchange, 1}, {Op::x_delay, 1},
-                                             {Op::x_packet, 1}, {Op::x_run, 2},      {Op::x_exit, 1}};
-  EXPECT_EQ(c, expected_c);
-  const std::map<Op, unsigned> s = xtile_in(TESSERA_CHECKS "/macros.bin");
-  const std::map<Op, unsigned> expected_s = {{Op::x_sync, 1},   {Op::x_exchange, 1}, {Op::x_delay, 1},
-                                             {Op::x_packet, 1}, {Op::x_run, 2},      {Op::x_exit, 1}};
-  EXPECT_EQ(s, expected_s);
-}
-
 TEST(Agreement, FpuNumbersItsOperationsAsTheTable) {
   std::ifstream in(TESSERA_SOURCE "/rtl/fpu_pkg.sv");
   const std::string text((std::istreambuf_iterator<char>(in)), {});

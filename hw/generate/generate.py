@@ -11,6 +11,8 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import c  # noqa: E402
+import c_xtile  # noqa: E402
+import c_xtile_checks  # noqa: E402
 import checks  # noqa: E402
 import cpp  # noqa: E402
 import docs  # noqa: E402
@@ -40,7 +42,9 @@ def main(arguments):
     write(out / "hw/generated/registers.h", cpp.registers(model))
     write(out / "rtl/tessera_pkg.sv", sv.package(model))
     write(out / "firmware/tessera/machine.h", c.machine(model))
-    write(out / "firmware/tessera/xtile.h", c.xtile(model))
+    write(out / "firmware/tessera/xtile.h", c_xtile.header(model))
+    for name, text in c_xtile_checks.files(model).items():
+        write(out / "hw/checks" / name, text)
     write(out / "hw/checks/constants.inc", checks.constants_inc(model))
     write(out / "hw/checks/constants.c", checks.constants_c(model))
     write(out / "hw/checks/tessera_pkg_probe.sv", checks.constants_probe(model))

@@ -60,13 +60,14 @@ class Register:
 class Instruction:
     def __init__(self, record, where):
         keys(record, {"name", "encoding", "syntax", "class", "role", "slots", "semantics", "status", "checks", "fp",
-                      "reads", "writes"}, {"name", "encoding", "syntax", "class", "role", "slots", "semantics"}, where)
+                      "reads", "writes", "types"}, {"name", "encoding", "syntax", "class", "role", "slots", "semantics"}, where)
         self.name = record["name"]
         where = self.where = f"{where}, {self.name}"
         self.encoding, self.syntax = record["encoding"], record["syntax"]
         self.klass, self.role, self.slots = record["class"], record["role"], record["slots"]
         self.semantics, self.status = record["semantics"], record.get("status", "now")
         self.fp = record.get("fp", "none")
+        self.types = record.get("types", "").split()
         need(self.fp in FP_OPS, where, f"fp must be one of {list(FP_OPS)}")
         need(self.klass in CLASSES, where, f"class must be one of {CLASSES}")
         need(self.role in ROLES, where, f"role must be one of {ROLES}")
