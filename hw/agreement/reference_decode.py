@@ -106,6 +106,11 @@ def vectors():
                 word = record["bits"] | random.getrandbits(32) & ~record["care"]
                 if made % 2:  # few registers, so that pairs collide
                     word &= ~(28 << 7 | 28 << 15 | 28 << 20) | record["care"]
+                for check in (c.split() for c in record.get("checks", []) if c.startswith("range") and made % 4 < 3):
+                    lsb, width = record["where"][check[1]]  # most are in range, with both ends
+                    low, high = int(check[2]), int(check[3])
+                    value = random.choice((low, high, random.randint(low, high)))
+                    word = word & ~(2 ** width - 1 << lsb) | value << lsb
                 made += 1
                 legal_words.append(word)
     words += legal_words

@@ -35,7 +35,7 @@ struct RetireRecord {
   std::uint32_t xval = 0;
   std::array<FWrite, 3> fwrite{};
   std::uint8_t fflags = 0;  ///< accrued flags that this instruction raised (not the sticky sum)
-  bool mem_read = false, mem_write = false;
+  bool mem_read = false, mem_write = false;  ///< x.amp.ldw tells its reads by `amp_words` alone
   std::array<Address, 2> read_addr{};
   Address write_addr = 0;
   std::uint8_t write_mask = 0;         ///< bytes from write_addr up

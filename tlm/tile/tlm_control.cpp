@@ -1,5 +1,5 @@
 // Instructions that concern the tile and not one context alone: x.run, x.exit, x.sync, x.delay, x.exchange, x.packet,
-// with their implicit waits (core.md sections 1 and 10). A waiting instruction is fetched at T and takes effect, and
+// x.amp.ldw, with their implicit waits (core.md sections 1 and 10). A waiting instruction is fetched at T and takes effect, and
 // retires, at T'; its operands are read at T.
 #include <algorithm>
 
@@ -27,6 +27,9 @@ TlmTile::Outcome TlmTile::execute_control(TileContext& c, const Decoded& in, Cyc
       return begin_sync(c, in, t, step);
     case Op::x_run:
       wait_mask_ = in.rd == 7 ? 0x3f : static_cast<std::uint8_t>(1u << (in.rd - 1));
+      break;
+    case Op::x_amp_ldw:
+      wait_mask_ = 0x3f;
       break;
     default:  // x.exchange, x.packet
       if (a == 0) return Outcome::done;
@@ -61,6 +64,9 @@ void TlmTile::take_effect(Cycle t) {
     case Op::x_run:
       outcome = start_workers(t, deferred_);
       break;
+    case Op::x_amp_ldw:
+      outcome = load_weights(deferred_);
+      break;
     case Op::x_exchange:
       outcome = enter_exchange(t, deferred_);
       break;
@@ -71,7 +77,7 @@ void TlmTile::take_effect(Cycle t) {
     const RetireRecord r = deferred_.record;
     trap(c, t, r.pc, r.word, deferred_.cause, deferred_.tval);
   } else if (outcome == Outcome::done) {
-    finish_deferred(deferred_, t + 6);
+    finish_deferred(deferred_, t + 6 * deferred_op_.slots);
   }
 }
 
@@ -107,6 +113,8 @@ void TlmTile::start_worker(unsigned w, Address pc, std::uint32_t a0, std::uint32
   c.x[4] = w - 1;
   c.x[1] = xwra_;
   c.frm = c.fflags = 0;
+  c.looping = false;
+  c.sums = {};
   const Cycle from = t + 6;
   c.next = from + (w - 1 + 6 - from % 6) % 6;
   emit(MachineEvent::Kind::run, c.next, c.id, pc, a0);

@@ -11,6 +11,30 @@ namespace tessera {
 
 using isa::Op;
 
+namespace {
+
+/// What may not stand in the body of an active x.rpt.
+bool transfers_control(Op op) {
+  switch (op) {
+#define X(name, condition) case Op::name:
+    TESSERA_BRANCHES(X)
+#undef X
+    case Op::jal:
+    case Op::jalr:
+    case Op::x_rpt:
+    case Op::x_rpti:
+    case Op::x_exit:
+    case Op::mret:
+    case Op::ecall:
+    case Op::ebreak:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
 const Decoded* TlmTile::fetch(TileContext& c, Cycle t) {
   const Address pc = c.pc;
   if (pc % 4 != 0) {
@@ -39,32 +63,35 @@ void TlmTile::issue(TileContext& c, Cycle t) {
   Outcome outcome = Outcome::done;
   if (first.pair() && pc % 8 == 0) {
     const Decoded second = at[1];  // fetched once: the first may store over it
-    outcome = retire(c, first, pc, t, true);
+    outcome = retire(c, first, pc, pc + 4, t, true);
     if (outcome == Outcome::trap) return;
-    outcome = retire(c, second, pc + 4, t, true);
+    // Of what may be a MAIN only x.rpt with count 0 goes elsewhere, and the AUX acts on the way.
+    const Address next = c.pc == pc + 4 ? pc + 8 : c.pc;
+    outcome = retire(c, second, pc + 4, next, t, true);
     slots = second.slots;
   } else {
-    outcome = retire(c, first, pc, t, false);
+    outcome = retire(c, first, pc, pc + 4, t, false);
   }
   if (outcome == Outcome::done && slots > 1) c.next = t + 6 * slots;
 }
 
-TlmTile::Outcome TlmTile::retire(TileContext& c, const Decoded& in, Address pc, Cycle t, bool paired) {
+TlmTile::Outcome TlmTile::retire(TileContext& c, const Decoded& in, Address pc, Address next, Cycle t, bool paired) {
   Step step;
   step.record.cycle = t;
   step.record.context = c.id;
   step.record.paired = paired;
   step.record.pc = pc;
   step.record.word = in.word;
-  step.next_pc = pc + 4;
+  step.next_pc = next;
   const Outcome outcome = execute(c, in, t, step);
   if (outcome == Outcome::trap) {
     trap(c, t, pc, in.word, step.cause, step.tval, paired);
   } else if (outcome == Outcome::done) {
+    if (c.looping && step.next_pc == c.loop_end) step.next_pc = turn_loop(c);
     c.pc = step.next_pc;
     ++c.retired;
     if (observer_ != nullptr) {
-      step.record.next_pc = step.next_pc;
+      step.record.next_pc = paired && pc % 8 == 0 ? pc + 4 : step.next_pc;
       observer_->retired(step.record);
     }
   }
@@ -79,6 +106,7 @@ void TlmTile::trap(TileContext& c, Cycle t, Address pc, std::uint32_t word, std:
   c.mtval = tval;
   c.mpie = c.mie;
   c.mie = false;
+  c.looping = false;
   if (c.mtvec != 0) {
     c.pc = c.mtvec;
     c.next = t + 6;
@@ -104,6 +132,22 @@ void TlmTile::trap(TileContext& c, Cycle t, Address pc, std::uint32_t word, std:
   observer_->retired(record);
 }
 
+Address TlmTile::turn_loop(TileContext& c) {
+  c.looping = --c.repeats != 0;
+  return c.looping ? c.loop_start : c.loop_end;
+}
+
+TlmTile::Outcome TlmTile::repeat(TileContext& c, const Decoded& in, Step& step) {
+  const Address pc = step.record.pc;
+  const bool immediate = static_cast<Op>(in.op) == Op::x_rpti;
+  c.repeats = immediate ? isa::rpt_count(in.word) : c.x[in.rs1];
+  c.loop_start = (pc & ~7u) + 8;
+  c.loop_end = c.loop_start + 8 * (in.word >> 20);
+  c.looping = c.repeats != 0;
+  if (!c.looping) step.next_pc = c.loop_end;
+  return Outcome::done;
+}
+
 void TlmTile::write_x(TileContext& c, unsigned rd, std::uint32_t value, Step& step) {
   if (rd == 0) return;
   c.x[rd] = value;
@@ -115,6 +159,9 @@ TlmTile::Outcome TlmTile::execute(TileContext& c, const Decoded& in, Cycle t, St
   const std::uint32_t a = c.x[in.rs1];
   std::uint32_t b = c.x[in.rs2];
   const Address pc = step.record.pc;
+  const bool repeats = static_cast<Op>(in.op) == Op::x_rpt || static_cast<Op>(in.op) == Op::x_rpti;
+  if (repeats && pc % 8 == 0 && !step.record.paired) return step.raise(trap::illegal_instruction, in.word);
+  if (c.looping && transfers_control(static_cast<Op>(in.op))) return step.raise(trap::repeat_control, in.word);
   const auto jump = [&](Address target) {
     if (target % 4 != 0) return step.raise(trap::instruction_misaligned, target);
     step.next_pc = target;
@@ -179,7 +226,11 @@ TlmTile::Outcome TlmTile::execute(TileContext& c, const Decoded& in, Cycle t, St
       return execute_streams(c, in, step);
     case Op::x_sset:
       return set_stream(c, in, step);
+    case Op::x_rpt:
+    case Op::x_rpti:
+      return repeat(c, in, step);
     case Op::x_run:
+    case Op::x_amp_ldw:
     case Op::x_exit:
     case Op::x_sync:
     case Op::x_delay:
@@ -191,7 +242,9 @@ TlmTile::Outcome TlmTile::execute(TileContext& c, const Decoded& in, Cycle t, St
     default:
       break;
   }
-  if (isa::info(static_cast<Op>(in.op)).fp != isa::FpOp::none) return execute_float(c, in, step);
+  const isa::Info& info = isa::info(static_cast<Op>(in.op));
+  if (info.fp != isa::FpOp::none) return execute_float(c, in, step);
+  if (info.klass == isa::Class::aux) return execute_vector(c, in, step);
   return execute_system(c, in, t, step);
 }
 

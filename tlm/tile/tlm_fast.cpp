@@ -151,7 +151,10 @@ bool leaves_straight_line(const Decoded& in) {
   return h.plain[in.op] == nullptr || static_cast<Op>(in.op) == Op::jal || static_cast<Op>(in.op) == Op::jalr;
 }
 
-bool TlmTile::fast_able(const TileContext& c) { return c.supervisor() || (c.fs && c.frm == 0); }
+bool TlmTile::fast_able(const TileContext& c) {
+  // The body of an active x.rpt is left to the slow interpreter, which counts its rounds.
+  return c.supervisor() || (c.fs && c.frm == 0 && !c.looping);
+}
 
 void TlmTile::run_fast(TileContext& c, Cycle limit, Cycle enough) { run_threaded(this, &c, limit, enough, nullptr); }
 

@@ -53,6 +53,8 @@ void TlmTile::start_context(ContextId context, Address pc, Cycle at) {
   c.x[10] = c.x[11] = c.x[2] = c.x[1] = 0;
   c.x[4] = context - 1u;
   c.fflags = c.frm = 0;
+  c.looping = false;
+  c.sums = {};
   c.next = at + (c.slot() + 6 - at % 6) % 6;
 }
 

@@ -104,13 +104,17 @@ class TlmTile final : public TileModel {
   // One issue (tlm_execute.cpp, tlm_float.cpp).
   void issue(TileContext& c, Cycle t);
   const Decoded* fetch(TileContext& c, Cycle t);
-  Outcome retire(TileContext& c, const Decoded& in, Address pc, Cycle t, bool paired);
+  /// `next` is where the context goes on if the instruction does not say otherwise.
+  Outcome retire(TileContext& c, const Decoded& in, Address pc, Address next, Cycle t, bool paired);
   void trap(TileContext& c, Cycle t, Address pc, std::uint32_t word, std::uint32_t cause, std::uint32_t tval,
             bool paired = false);
   Outcome execute(TileContext& c, const Decoded& in, Cycle t, Step& step);
   Outcome execute_memory(TileContext& c, const Decoded& in, Step& step);
   Outcome execute_system(TileContext& c, const Decoded& in, Cycle t, Step& step);
   Outcome execute_float(TileContext& c, const Decoded& in, Step& step);
+  Outcome repeat(TileContext& c, const Decoded& in, Step& step);
+  /// The end of the body is reached: counts, and returns the next pc.
+  static Address turn_loop(TileContext& c);
   Outcome load(TileContext& c, Address address, unsigned bytes, Step& step, std::uint32_t& value);
   Outcome store(TileContext& c, Address address, unsigned bytes, std::uint64_t value, Step& step);
   void stored(Address address, unsigned bytes, Cycle t);
@@ -122,6 +126,10 @@ class TlmTile final : public TileModel {
   Outcome set_stream(TileContext& c, const Decoded& in, Step& step);
   [[nodiscard]] std::uint64_t doubleword(Address address) const;
   void write_doubleword(Address address, std::uint64_t value, Step& step);
+
+  // AUX of Xtile (tlm_vector.cpp).
+  Outcome execute_vector(TileContext& c, const Decoded& in, Step& step);
+  Outcome load_weights(Step& step);
 
   // CSRs (tlm_csr.cpp).
   [[nodiscard]] bool read_csr(const TileContext& c, unsigned number, Cycle t, std::uint32_t& value) const;
@@ -162,6 +170,7 @@ class TlmTile final : public TileModel {
   std::shared_ptr<CodeCache> code_;
   Sram sram_;
   std::array<TileContext, 7> contexts_;
+  fp::AmpWeights weights_{};
   RetireObserver* observer_ = nullptr;
   EventObserver* events_ = nullptr;
   std::vector<MachineEvent> queued_events_;

@@ -1,0 +1,93 @@
+// AUX instructions of Xtile by the integer reference (tlm/float/simd.h, amp.h): lanes, conversions, random numbers,
+// transcendentals and the steps of the matrix product; and the load of its weights. No flags, no rounding mode.
+#include <cstring>
+
+#include "hw/generated/isa.h"
+#include "hw/generated/machine.h"
+#include "tlm/float/simd.h"
+#include "tlm/tile/tlm_tile.h"
+
+namespace tessera {
+
+using isa::Op;
+
+namespace {
+
+fp::Operand operand(const TileContext& c, isa::Reg reg, unsigned number) {
+  fp::Operand out;
+  if (reg.file != isa::File::f) return out;
+  const auto at = [&](unsigned k) { return k < reg.count ? std::uint64_t{c.f[number + k]} : 0; };
+  out.lo = at(0) | at(1) << 32;
+  out.hi = at(2) | at(3) << 32;
+  return out;
+}
+
+/// Writes `count` registers: one, a pair, or a quad as two pairs.
+void write_operand(TileContext& c, unsigned number, unsigned count, const fp::Operand& value, RetireRecord& record) {
+  if (count == 1) {
+    c.f[number] = static_cast<std::uint32_t>(value.lo);
+    record.fwrite[0] = {1, static_cast<std::uint8_t>(number), value.lo & 0xffff'ffffu};
+    return;
+  }
+  for (unsigned k = 0; k < count / 2; ++k) {
+    const std::uint64_t bits = k == 0 ? value.lo : value.hi;
+    c.f[number + 2 * k] = static_cast<std::uint32_t>(bits);
+    c.f[number + 2 * k + 1] = static_cast<std::uint32_t>(bits >> 32);
+    record.fwrite[k] = {2, static_cast<std::uint8_t>(number + 2 * k), bits};
+  }
+}
+
+/// One step of the worker's random numbers; the record tells the state afterwards.
+std::uint64_t draw(TileContext& c, RetireRecord& record) {
+  fp::Rng rng{c.rng[0] | std::uint64_t{c.rng[1]} << 32, c.rng[2] | std::uint64_t{c.rng[3]} << 32};
+  const std::uint64_t out = rng.step();
+  c.rng = {static_cast<std::uint32_t>(rng.s0), static_cast<std::uint32_t>(rng.s0 >> 32),
+           static_cast<std::uint32_t>(rng.s1), static_cast<std::uint32_t>(rng.s1 >> 32)};
+  record.drew = true;
+  record.rng = c.rng;
+  return out;
+}
+
+}  // namespace
+
+TlmTile::Outcome TlmTile::execute_vector(TileContext& c, const Decoded& in, Step& step) {
+  if (!c.fs) return step.raise(trap::illegal_instruction, in.word);
+  const auto op = static_cast<Op>(in.op);
+  const isa::Info& info = isa::info(op);
+  const fp::Operand a = operand(c, info.rs1, in.rs1), b = operand(c, info.rs2, in.rs2),
+                    d = operand(c, info.rs3, in.rs3);
+  fp::Operand result;
+  switch (op) {
+    case Op::x_amp_f16:
+    case Op::x_amp_f32:
+    case Op::x_amp_g:
+    case Op::x_amp_io: {
+      const unsigned p = isa::amp_phase(in.word);
+      result.lo = fp::amp_step(op, p, weights_, c.sums, a.lo, b.lo, d.lo);
+      if (p == fp::last_phase(op)) {
+        step.record.amp = 16;
+        std::copy(c.sums.a.begin(), c.sums.a.end(), step.record.amp_words.begin());
+        std::copy(c.sums.b.begin(), c.sums.b.end(), step.record.amp_words.begin() + 8);
+      }
+      break;
+    }
+    default:
+      result = fp::simd(op, a, b, d, fp::draws(op) ? draw(c, step.record) : 0);
+  }
+  write_operand(c, in.rd, info.rd.count, result, step.record);
+  return Outcome::done;
+}
+
+TlmTile::Outcome TlmTile::load_weights(Step& step) {
+  constexpr std::uint32_t kBytes = sizeof weights_;
+  const Address address = deferred_operands_[0];
+  if (address % 16 != 0) return step.raise(trap::load_misaligned, address);
+  if (address - kSramBase > sram_.size() - kBytes) return step.raise(trap::load_access, address);
+  std::memcpy(weights_.data(), sram_.data() + (address - kSramBase), kBytes);
+  step.record.amp = static_cast<std::uint8_t>(weights_.size());
+  step.record.amp_words = weights_;
+  write_x(contexts_[0], deferred_op_.rd, address + kBytes, step);
+  return Outcome::done;
+}
+
+}  // namespace tessera
