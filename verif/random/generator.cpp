@@ -1,122 +1,108 @@
-// Puts the programs of the contexts, their handlers, data and exchange tables into one image.
+// What the contexts of a tile do, and how code, data and tables become one image.
 #include "verif/random/generator.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <stdexcept>
 
+#include "hw/disassembler.h"
 #include "hw/generated/machine.h"
 #include "tlm/tile/assembler.h"
-#include "verif/random/context_writer.h"
+#include "verif/random/values.h"
 
 namespace tessera::random {
 
 using isa::Op;
 using testing::i;
 using testing::r;
+using testing::s;
 using testing::sync;
 
 namespace {
 
-// The image: supervisor, workers, tables, 4 KiB of data for each context.
-constexpr Address kWorkers = kSramBase + 0x2000, kTables = kSramBase + 0x7000, kData = kSramBase + 0x8000;
+// The image: constants, supervisor, workers, tables, 4 KiB of data for each context; the last KiB holds constants but
+// for its last 64 bytes, the edge.
+constexpr Address kEntry = kSramBase + 0x40, kWorkers = kSramBase + 0x2000, kTables = kSramBase + 0x7800,
+                  kData = kSramBase + 0x8000;
 constexpr unsigned kTableCount = 4;
-constexpr std::uint32_t kTableBytes = 0x200;
+constexpr std::uint32_t kTableBytes = 0x200, kDataWords = 0x8000 / 4;
+constexpr Address kEnd = kSramBase + Program::kSramBytes;
 
 Address data_of(unsigned context) { return kData + 0x1000 * context; }
-
-/// Words of which many are f32 near one, small integers, or special.
-std::vector<std::uint32_t> random_data(std::mt19937_64& random, std::size_t words) {
-  std::vector<std::uint32_t> data(words);
-  for (auto& word : data) {
-    const std::uint64_t v = random();
-    word = static_cast<std::uint32_t>(v >> 32);
-    switch (v % 8) {
-      case 0:
-      case 1:
-      case 2:
-        word = (word & 0x807fffffu) | (112u + word % 32) << 23;
-        break;
-      case 3:
-        word = (word & 0x807fffffu) | (word & 1 ? 0x7f800000u : 0);
-        break;  // subnormals, infinities, NaNs
-      case 4:
-        word &= 0x800000ffu;
-        break;
-      default:
-        break;
-    }
-  }
-  return data;
-}
 
 class TileWriter {
  public:
   explicit TileWriter(const ProgramOptions& options)
       : options_(options), random_(options.seed * 0x9e3779b97f4a7c15u + 1) {}
 
-  Program write() {
-    program_.entry = kSramBase;
-    program_.exchange_seed = random_();
-    program_.underrun = pick(8) == 0;
+  Recipe write() {
+    recipe_.options = options_;
+    recipe_.exchange_seed = random_();
+    recipe_.underrun = pick(8) == 0;
     handlers_ = pick(5) != 0;
-    Address at = kWorkers;
-    for (unsigned w = 1; w < 7; ++w) at = worker(w, at);
-    if (at > kTables) throw std::logic_error("worker code of a random program does not fit");
-    for (unsigned t = 0; t < kTableCount; ++t) table(t);
+    edge_owner_ = pick(8);
+    for (unsigned w = 1; w < 7; ++w) worker(w);
+    for (unsigned t = 0; t < kTableCount; ++t) recipe_.tables.push_back(table());
     supervisor();
-    program_.blocks.push_back({kData, random_data(random_, 0x7000 / 4)});
-    return std::move(program_);
+    recipe_.data = biased_words(random_, kDataWords);
+    return std::move(recipe_);
   }
 
  private:
   unsigned pick(unsigned n) { return static_cast<unsigned>(random_() % n); }
 
-  Address worker(unsigned w, Address at) {
-    at += 4 * pick(3);
-    ContextWriter writer(random_, ContextWriter::Kind::worker, at, options_.races);
-    Address handler = 0;
-    if (handlers_) {
-      handler = writer.handler();
-      writer.emit(r(Op::x_exit, 0, 9));
+  Writer writer(unsigned context) {
+    WriterOptions o;
+    o.kind = context == 0 ? WriterOptions::Kind::supervisor : WriterOptions::Kind::worker;
+    o.subset = options_.subset;
+    o.wild = options_.races;
+    o.owns_edge = edge_owner_ == context;
+    o.reads_edge = edge_owner_ == context || edge_owner_ == 7;
+    o.constants = kSramBase;
+    o.sram_end = kEnd;
+    return Writer(random_, o);
+  }
+
+  void worker(unsigned w) {
+    Writer writer = this->writer(w);
+    ContextRecipe& context = recipe_.contexts[w];
+    context.lead = pick(3);
+    context.handler = handlers_;
+    auto& code = context.code;
+    code.push_back(Writer::constant(8, data_of(options_.races ? 1 + pick(2) : w) + 0x800));
+    for (unsigned k = 0; k < 12; ++k)
+      code.push_back(Node(i(Op::flw, pick(32), 8, 4 * static_cast<std::int32_t>(pick(400)))));
+    for (unsigned k = 0; k < 4; ++k)
+      code.push_back(Node(i(Op::lw, writer.reg(), 8, 4 * static_cast<std::int32_t>(pick(400)))));
+    for (Node& node : writer.body(5 + pick(options_.items))) code.push_back(std::move(node));
+    if (pick(2) == 0) {
+      for (Node& node : writer.dump()) code.push_back(std::move(node));
     }
-    if (w == 1) {
-      stub_ = writer.here();
-      writer.emit(r(Op::x_exit, 0, 0));
-    }
-    entry_[w] = writer.here();
-    writer.constant(8, data_of(options_.races ? 1 + pick(2) : w) + 0x800);
-    if (handlers_) {
-      writer.constant(28, handler);
-      writer.emit(i(Op::csrrw, 0, 28, csr::mtvec));
-      writer.emit(i(Op::addi, 9, 0, 0));
-    }
-    for (unsigned k = 0; k < 12; ++k) writer.emit(i(Op::flw, pick(32), 8, 4 * static_cast<std::int32_t>(pick(400))));
-    writer.body(5 + pick(options_.items));
     // A plain return goes to the stub in ra.
-    writer.emit(pick(3) == 0 ? i(Op::jalr, 0, 1, 0) : r(Op::x_exit, 0, pick(3) == 0 ? 10 : 0));
-    return append(writer, at);
+    code.push_back(Node(pick(3) == 0 ? i(Op::jalr, 0, 1, 0) : r(Op::x_exit, 0, pick(3) == 0 ? 10 : 0)));
   }
 
   /// Descriptors that mostly keep the rules; some start too early or reach outside.
-  void table(unsigned number) {
-    const Address at = kTables + number * kTableBytes;
-    std::vector<std::uint64_t> sends, receives;
-    const auto list = [&](std::vector<std::uint64_t>& out, bool receive) {
-      Cycle t = 12 + 6 * 40;  // x.exchange stands near its release most of the time, not always
-      const bool early = pick(12) == 0;
+  TableRecipe table() {
+    TableRecipe table;
+    const auto list = [&](std::vector<std::vector<std::uint64_t>>& out, bool receive) {
+      Cycle t = pick(4) == 0 ? 12 + 6 * pick(8) : 12 + 6 * 40;  // x.exchange stands near its release, not always
+      const bool early = pick(12) == 0, tight = pick(3) == 0;
       for (unsigned n = pick(5); n-- > 0;) {
-        const unsigned words = 1 + pick(12), peer = receive ? (pick(16) == 0 ? 0xfff : pick(3)) : pick(2);
+        const unsigned words = 1 + (pick(3) == 0 ? 0 : pick(12)),
+                       peer = receive ? (pick(16) == 0 ? 0xfff : pick(3)) : pick(2);
         // What is sent and what is received never overlap: a rule of core.md section 8.
         const Address where = (data_of(0) - kSramBase) / 4 + (receive ? 0x200 : 0) + pick(0x180);
         const bool block = pick(3) == 0, sweep = receive && !block && pick(4) == 0;
         ExchangeDescriptor d;
-        d.kind = block ? 1 : sweep ? 2 : 0;
-        d.base = pick(6) == 0 ? 1 : 0;
+        d.kind = pick(100) == 0 ? 3 : block ? 1 : sweep ? 2 : 0;
+        d.base = pick(4) == 0 ? 1 + pick(3) : 0;
         d.start = early ? t / 4 : t;
         d.words = words;
         d.address = d.base != 0 ? pick(64) + (receive ? 0x200 : 0) : pick(60) == 0 ? 0x3ffff : where;
-        d.peer = sweep ? pick(2) : peer;
-        out.push_back(d.pack());
+        d.peer = sweep ? pick(2) : receive && pick(60) == 0 ? 3 + pick(100) : peer;
+        std::vector<std::uint64_t> descriptor{d.pack()};
         Cycle length = words;
         if (block) {
           ExchangeBlock b;
@@ -124,170 +110,296 @@ class TileWriter {
           b.count1 = pick(12) == 0 ? 0 : 1 + pick(3);
           b.stride2 = pick(64);
           b.count2 = 1 + pick(2);
-          out.push_back(b.pack());
+          descriptor.push_back(b.pack());
           length = static_cast<Cycle>(words) * b.count1 * b.count2;
         } else if (sweep) {
-          ExchangeSweep s;
-          s.count = 1 + pick(3);
-          s.step = 1;
-          s.wrap = 2;
-          s.stride = words;
-          out.push_back(s.pack());
-          length = static_cast<Cycle>(words) * s.count;
+          ExchangeSweep w;
+          w.count = 1 + pick(3);
+          w.step = 1;
+          w.wrap = 2;
+          w.stride = words;
+          descriptor.push_back(w.pack());
+          length = static_cast<Cycle>(words) * w.count;
         }
-        t += std::max<Cycle>(length, 4) + pick(20);
+        out.push_back(std::move(descriptor));
+        t += std::max<Cycle>(length, tight ? (block || sweep ? 4 : 2) : 4) + (tight ? pick(2) : pick(20));
       }
     };
-    ExchangeHeader header;
-    list(sends, false);
-    list(receives, true);
-    header.sends = sends.size();  // in table words
-    header.receives = receives.size();
-    header.length = 4096;
-    std::vector<std::uint32_t> words;
-    const auto put = [&](std::uint64_t v) {
-      words.push_back(static_cast<std::uint32_t>(v));
-      words.push_back(static_cast<std::uint32_t>(v >> 32));
-    };
-    put(header.pack());
-    for (const std::uint64_t v : sends) put(v);
-    for (const std::uint64_t v : receives) put(v);
-    program_.blocks.push_back({at, words});
+    list(table.sends, false);
+    list(table.receives, true);
+    return table;
   }
 
   void supervisor() {
-    ContextWriter w(random_, ContextWriter::Kind::supervisor, kSramBase, options_.races);
-    const std::size_t jump = w.code().size();
-    w.emit(0);
-    Address handler = 0;
-    if (handlers_) {
-      handler = w.handler();
-      finish(w);
-    }
-    w.code()[jump] = i(Op::jal, 0, 0, static_cast<std::int32_t>(4 * (w.code().size() - jump)));
-    w.constant(8, data_of(0) + 0x800);
-    if (handlers_) {
-      w.constant(28, handler);
-      w.emit(i(Op::csrrw, 0, 28, csr::mtvec));
-    }
-    for (const auto& [number, value] : {std::pair<unsigned, std::uint32_t>{csr::xwra, stub_},
-                                        {csr::xwstack, kData + 0x6000 + 8 * pick(64)},
+    Writer w = writer(0);
+    ContextRecipe& context = recipe_.contexts[0];
+    context.handler = handlers_;
+    auto& code = context.code;
+    code.push_back(Writer::constant(8, data_of(0) + 0x800));
+    // Bases near the supervisor's data, so that descriptors with any base stay in their halves of it.
+    for (const auto& [number, value] : {std::pair<unsigned, std::uint32_t>{csr::xwstack, kData + 0x6000 + 8 * pick(64)},
                                         {csr::xwstksz, 16 * pick(8)},
                                         {csr::xbase1, data_of(0) + 4 * pick(64)},
+                                        {csr::xbase2, data_of(0) + 4 * pick(64)},
+                                        {csr::xbase3, data_of(0) + 4 * pick(64)},
                                         {csr::xsource, pick(3)}}) {
-      w.constant(28, value);
-      w.emit(i(Op::csrrw, 0, 28, static_cast<std::int32_t>(number)));
+      Node node = Writer::constant(28, value);
+      node.words.push_back(i(Op::csrrw, 0, 28, static_cast<std::int32_t>(number)));
+      code.push_back(std::move(node));
     }
     for (unsigned round = 4 + pick(10); round-- > 0;) {
-      w.body(pick(5));
-      action(w);
+      for (Node& node : w.body(pick(5))) code.push_back(std::move(node));
+      for (Node& node : action(w)) code.push_back(std::move(node));
     }
-    finish(w);
-    append(w, kSramBase);
-    if (w.here() > kWorkers) throw std::logic_error("supervisor code of a random program does not fit");
   }
 
-  void delay(ContextWriter& w) {
-    w.emit(i(Op::addi, 7, 0, static_cast<std::int32_t>(pick(40))));
-    w.emit(r(Op::x_delay, 0, 7));
+  Node delay() { return Node({i(Op::addi, 7, 0, static_cast<std::int32_t>(pick(40))), r(Op::x_delay, 0, 7)}); }
+
+  Node start(unsigned worker, unsigned target, unsigned skew = 0) {
+    return Node(Node::Kind::run, {r(Op::x_run, target, 5, 10, 11)}, {}, skew, worker);
   }
 
-  void action(ContextWriter& w) {
+  Node weights() {
+    const Address at = pick(20) == 0   ? kEnd - 16 * pick(17)
+                       : pick(20) == 0 ? kData + 4 * pick(64)
+                       : pick(20) == 0 ? kSramBase - 16
+                                       : kData + 16 * pick(0x780 - 16);
+    Node node = Writer::constant(28, at);
+    for (unsigned n = 1 + pick(2); n-- > 0;) node.words.push_back(r(Op::x_amp_ldw, pick(4) == 0 ? 0 : 28, 28));
+    return node;
+  }
+
+  std::vector<Node> action(Writer& w) {
     const unsigned target = 1 + pick(6);
-    switch (pick(12)) {
+    std::vector<Node> nodes;
+    switch (pick(14)) {
       case 0:
-        return w.emit(sync(6, w.reg(), 0));
+        nodes.push_back(Node(sync(6, w.reg(), 0)));
+        break;
       case 1:
-        return w.emit(sync(6, w.reg(), 2 + pick(3)));  // the second group is not this IPU's
+        nodes.push_back(Node(sync(6, w.reg(), 2 + pick(3))));  // the second group is not this IPU's
+        break;
       case 2:
-      case 3: {
-        w.emit(sync(6, w.reg(), 1));
-        if (pick(3) == 0) delay(w);
+      case 3:
+        nodes.push_back(Node(sync(6, w.reg(), 1)));
+        if (pick(3) == 0) nodes.push_back(delay());
         for (unsigned k = pick(3) == 0 ? 2 : 1; k-- > 0;) {
-          w.constant(5, pick(8) == 0 ? 0 : pick(20) == 0 ? kTables + 4 : kTables + kTableBytes * pick(kTableCount));
-          w.emit(r(Op::x_exchange, 0, 5));
+          if (pick(8) == 0) {
+            nodes.push_back(Node({i(Op::addi, 5, 0, 0), r(Op::x_exchange, 0, 5)}));
+          } else {
+            nodes.push_back(
+                Node(Node::Kind::table, {r(Op::x_exchange, 0, 5)}, {}, pick(20) == 0 ? 4 : 0, pick(kTableCount)));
+          }
         }
-        return;
-      }
+        break;
       case 4:
-        return delay(w);
+        nodes.push_back(delay());
+        break;
       case 5:
-        if (!options_.races) {  // all six on one program: a private region each, by tp
-          w.constant(5, entry_[target]);
-          w.emit(r(Op::x_run, target, 5, 10, 11));
-          return;
-        }
-        w.constant(5, entry_[target]);
-        return w.emit(r(Op::x_run, 7, 5, 10, 11));
-      case 6: {  // several at once, close together
+        nodes.push_back(start(target, options_.races ? 7 : target));
+        break;
+      case 6:  // several at once, close together
         for (unsigned k = 1; k < 7; ++k) {
-          w.constant(5, entry_[k]);
-          if (pick(4) == 0) delay(w);
-          w.emit(r(Op::x_run, k, 5, 10, 11));
+          if (pick(4) == 0) nodes.push_back(delay());
+          nodes.push_back(start(k, k));
         }
-        return;
-      }
+        break;
       case 7:
-        return w.emit(r(Op::x_packet, 0, 0));
+        nodes.push_back(Node(r(Op::x_packet, 0, 0)));
+        break;
       case 8:
-        return w.emit(i(Op::csrrs, w.reg(), 0, csr::xwstat));
+        nodes.push_back(Node(i(Op::csrrs, w.reg(), 0, csr::xwstat)));
+        break;
+      case 9:
+      case 10:
+        if (in_subset(options_.subset, Op::x_amp_ldw)) nodes.push_back(weights());
+        break;
       default:
-        w.constant(5, pick(60) == 0 ? entry_[target] + 2 : entry_[target]);
-        w.emit(r(Op::x_run, target, 5, 10, 11));
+        nodes.push_back(start(target, target, pick(60) == 0 ? 2 : 0));
     }
-  }
-
-  /// Without a handler, wait for the workers, and end with an exception of the supervisor.
-  void finish(ContextWriter& w) {
-    w.emit(i(Op::csrrw, 0, 0, csr::mtvec));
-    w.emit(sync(6, 10, 0));
-    w.emit(r(Op::ecall, 0));
-  }
-
-  Address append(ContextWriter& writer, Address at) {
-    program_.blocks.push_back({at, writer.code()});
-    return writer.here();
+    return nodes;
   }
 
   ProgramOptions options_;
   std::mt19937_64 random_;
-  Program program_;
-  std::array<Address, 7> entry_{};
-  Address stub_ = 0;
+  Recipe recipe_;
   bool handlers_ = true;
+  unsigned edge_owner_ = 7;
 };
+
+/// A handler that skips the faulting instruction and goes on; after a fetch fault or many traps it goes to what
+/// follows it.
+void handler(Layout& out) {
+  out.emit(i(Op::csrrs, 30, 0, csr::mcause));
+  out.emit(i(Op::csrrs, 31, 0, csr::mepc));
+  out.emit(i(Op::addi, 9, 9, 1));
+  out.emit(i(Op::addi, 30, 30, -1));
+  out.emit(s(Op::beq, 30, 0, 24));  // cause 1: there is nothing to go on with
+  out.emit(i(Op::sltiu, 30, 9, 32));
+  out.emit(s(Op::beq, 30, 0, 16));
+  out.emit(i(Op::addi, 31, 31, 4));
+  out.emit(i(Op::csrrw, 0, 31, csr::mepc));
+  out.emit(r(Op::mret, 0));
+}
+
+void set_handler(Layout& out, Address at) {
+  out.add(Writer::constant(28, at));
+  out.emit(i(Op::csrrw, 0, 28, csr::mtvec));
+}
+
+/// Without a handler, wait for the workers, and end with an exception of the supervisor.
+void finish(Layout& out) {
+  out.emit(i(Op::csrrw, 0, 0, csr::mtvec));
+  out.emit(sync(6, 10, 0));
+  out.emit(r(Op::ecall, 0));
+}
+
+std::vector<std::uint32_t> table_words(const TableRecipe& table) {
+  std::vector<std::uint64_t> sends, receives;
+  for (const auto& d : table.sends) sends.insert(sends.end(), d.begin(), d.end());
+  for (const auto& d : table.receives) receives.insert(receives.end(), d.begin(), d.end());
+  ExchangeHeader header;
+  header.sends = sends.size();  // in table words
+  header.receives = receives.size();
+  header.length = table.length;
+  std::vector<std::uint64_t> all{header.pack()};
+  all.insert(all.end(), sends.begin(), sends.end());
+  all.insert(all.end(), receives.begin(), receives.end());
+  std::vector<std::uint32_t> words;
+  for (const std::uint64_t v : all) {
+    words.push_back(static_cast<std::uint32_t>(v));
+    words.push_back(static_cast<std::uint32_t>(v >> 32));
+  }
+  return words;
+}
+
+Program build_tile(const Recipe& recipe) {
+  Program program;
+  program.entry = kEntry;
+  program.exchange_seed = recipe.exchange_seed;
+  program.underrun = recipe.underrun;
+  Links links;
+  links.tables = kTables;
+  links.table_bytes = kTableBytes;
+  Address at = kWorkers;
+  Address stub = 0;
+  for (unsigned w = 1; w < 7; ++w) {
+    const ContextRecipe& context = recipe.contexts[w];
+    Layout out(at, links);
+    for (unsigned k = 0; k < context.lead; ++k) out.emit(0);
+    if (w == 1) {
+      stub = out.here();
+      out.emit(r(Op::x_exit, 0, 0));
+    }
+    links.entry[w] = out.here();
+    if (!context.code.empty()) {
+      Address trap = 0;
+      if (context.handler) {
+        trap = out.here();
+        handler(out);
+        out.emit(r(Op::x_exit, 0, 9));
+        links.entry[w] = out.here();
+        out.emit(testing::nop());  // skipped if the pc of x.run was misaligned
+        set_handler(out, trap);
+        out.emit(i(Op::addi, 9, 0, 0));
+      }
+      out.add(context.code);
+    }
+    if (out.code().empty()) continue;
+    at = out.here();
+    program.blocks.push_back(
+        {at - 4 * static_cast<Address>(out.code().size()), std::move(out.code()), true, fmt::format("worker {}", w)});
+  }
+  if (at > kTables) throw std::logic_error("worker code of a random program does not fit");
+  for (std::size_t t = 0; t < recipe.tables.size(); ++t) {
+    program.blocks.push_back({static_cast<Address>(kTables + t * kTableBytes), table_words(recipe.tables[t]), false,
+                              fmt::format("table {}", t)});
+  }
+  Layout out(kEntry, links);
+  const ContextRecipe& context = recipe.contexts[0];
+  if (context.handler) {
+    out.emit(i(Op::jal, 0, 0, 4 * 14));
+    handler(out);
+    finish(out);
+    set_handler(out, kEntry + 4);
+  }
+  out.add(Writer::constant(28, stub));
+  out.emit(i(Op::csrrw, 0, 28, csr::xwra));
+  out.add(context.code);
+  finish(out);
+  if (out.here() > kWorkers) throw std::logic_error("supervisor code of a random program does not fit");
+  program.blocks.push_back({kEntry, std::move(out.code()), true, "supervisor"});
+  std::vector<std::uint32_t> constants(recipe.data.end() - 16, recipe.data.end());
+  program.blocks.push_back({kSramBase, std::move(constants), false, "constants"});
+  program.blocks.push_back({kData, recipe.data, false, "data"});
+  return program;
+}
 
 /// One worker's RV32IMF: loads all registers, runs, stores all registers, f too, and fcsr into the last bytes of its
 /// data; ends with whatever the caller appends.
-Program portable(const ProgramOptions& options) {
+Recipe portable_recipe(const ProgramOptions& options) {
   std::mt19937_64 random(options.seed * 0x9e3779b97f4a7c15u + 2);
-  ContextWriter w(random, ContextWriter::Kind::portable, kSramBase, false);
-  w.constant(8, data_of(0) + 0x800);
-  w.constant(29, data_of(0) + 0x1800);
+  Recipe recipe;
+  recipe.options = options;
+  WriterOptions o;
+  o.kind = WriterOptions::Kind::portable;
+  o.subset = Subset::portable;
+  Writer writer(random, o);
+  recipe.contexts[1].code = writer.body(options.items);
+  recipe.data = biased_words(random, 0x1000 / 4);
+  return recipe;
+}
+
+Program build_portable(const Recipe& recipe) {
+  const Links links;
+  Layout w(kSramBase, links);
+  const Node base = Writer::constant(8, data_of(0) + 0x800), results = Writer::constant(29, data_of(0) + 0x1800);
+  w.add(base);
   for (unsigned k = 0; k < 32; ++k) w.emit(i(Op::flw, k, 8, static_cast<std::int32_t>(4 * k)));
   for (unsigned k = 10; k < 18; ++k) w.emit(i(Op::lw, k, 8, static_cast<std::int32_t>(256 + 4 * k)));
   for (unsigned k = 18; k < 28; ++k) w.emit(i(Op::addi, k, 0, 0));
   w.emit(i(Op::csrrwi, 0, 0, csr::fcsr));
-  w.body(options.items);
-  w.constant(29, data_of(0) + 0x1800);
-  for (unsigned k = 10; k < 18; ++k) w.emit(testing::s(Op::sw, 29, k, static_cast<std::int32_t>(4 * k)));
-  for (unsigned k = 0; k < 32; ++k) w.emit(testing::s(Op::fsw, 29, k, static_cast<std::int32_t>(128 + 4 * k)));
+  w.add(recipe.contexts[1].code);
+  w.add(results);
+  for (unsigned k = 10; k < 18; ++k) w.emit(s(Op::sw, 29, k, static_cast<std::int32_t>(4 * k)));
+  for (unsigned k = 0; k < 32; ++k) w.emit(s(Op::fsw, 29, k, static_cast<std::int32_t>(128 + 4 * k)));
   w.emit(i(Op::csrrs, 10, 0, csr::fcsr));
-  w.emit(testing::s(Op::sw, 29, 10, 0));
+  w.emit(s(Op::sw, 29, 10, 0));
   Program p;
   p.entry = kSramBase;
   p.data = data_of(0);
   p.data_bytes = 0x2000;
   if (w.here() > data_of(0) - 64) throw std::logic_error("a portable random program does not fit");
-  p.blocks.push_back({kSramBase, w.code()});
-  p.blocks.push_back({data_of(0), random_data(random, 0x1000 / 4)});
+  p.blocks.push_back({kSramBase, std::move(w.code()), true, "program"});
+  p.blocks.push_back({data_of(0), recipe.data, false, "data"});
   return p;
 }
 
 }  // namespace
 
-Program generate(const ProgramOptions& options) {
-  return options.portable ? portable(options) : TileWriter(options).write();
+std::size_t Program::code_words() const {
+  std::size_t count = 0;
+  for (const Block& block : blocks) count += block.code ? block.words.size() : 0;
+  return count;
+}
+
+Recipe recipe(const ProgramOptions& options) {
+  return options.portable ? portable_recipe(options) : TileWriter(options).write();
+}
+
+Program build(const Recipe& recipe) { return recipe.options.portable ? build_portable(recipe) : build_tile(recipe); }
+
+std::string listing(const Program& program) {
+  std::string text;
+  for (const Program::Block& block : program.blocks) {
+    if (!block.code) continue;
+    text += fmt::format("{}:\n", block.name);
+    for (std::size_t k = 0; k < block.words.size(); ++k) {
+      const Address at = block.at + 4 * static_cast<Address>(k);
+      text += fmt::format("  {:05x}  {:08x}  {}\n", at, block.words[k], disassemble(block.words[k], at));
+    }
+  }
+  return text;
 }
 
 }  // namespace tessera::random

@@ -124,13 +124,13 @@ std::string Coverage::summary() const {
       instructions, traps, causes.size(), pairs, flagged, ops.size());
 }
 
-std::vector<std::string> Coverage::holes() const {
+std::vector<std::string> Coverage::holes(Subset subset) const {
   std::vector<std::string> all;
   using isa::Op;
   for (unsigned n = 1; n < isa::kOpCount; ++n) {
     const auto op = static_cast<Op>(n);
     const bool never = op == Op::ecall || op == Op::ebreak;  // they trap
-    if (isa::info(op).implemented && !never && ops.count(n) == 0)
+    if (in_subset(subset, op) && !never && ops.count(n) == 0)
       all.push_back(std::string(isa::info(op).name) + " never retired");
   }
   for (const Op op : {Op::x_exit, Op::x_sync, Op::x_delay, Op::x_run, Op::x_exchange}) {

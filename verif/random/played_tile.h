@@ -39,8 +39,8 @@ class Coverage final : public RetireObserver {
   std::set<std::pair<unsigned, unsigned>> op_in_slot;  ///< isa::Op retired in slot (cycle mod 6)
   /// One line of figures.
   [[nodiscard]] std::string summary() const;
-  /// Implemented instructions that never retired; control instructions missing in a slot; causes never seen.
-  [[nodiscard]] std::vector<std::string> holes() const;
+  /// Instructions of the subset that never retired; control instructions missing in a slot; causes never seen.
+  [[nodiscard]] std::vector<std::string> holes(Subset subset) const;
 };
 
 }  // namespace tessera::random

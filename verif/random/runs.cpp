@@ -1,0 +1,88 @@
+// Comparisons that need no RTL.
+#include "verif/random/runs.h"
+
+#include <fmt/format.h>
+
+#include "tlm/tile/tlm_tile.h"
+
+namespace tessera::random {
+namespace {
+
+std::optional<std::uint64_t> number(const char* name) {
+  const char* text = std::getenv(name);
+  if (text == nullptr) return std::nullopt;
+  return std::strtoull(text, nullptr, 0);
+}
+
+std::optional<std::string> different_state(const TlmTile& a, const TlmTile& b) {
+  for (ContextId c = 0; c < 7; ++c) {
+    const ContextState x = a.context(c), y = b.context(c);
+    const auto differ = [&](const std::string& what, std::uint64_t v, std::uint64_t w) {
+      return fmt::format("context {} {}: exact {:#x}, fast {:#x}", c, what, v, w);
+    };
+    if (x.run != y.run) return differ("state", static_cast<unsigned>(x.run), static_cast<unsigned>(y.run));
+    if (x.pc != y.pc) return differ("pc", x.pc, y.pc);
+    for (unsigned n = 0; n < 32; ++n) {
+      if (x.x[n] != y.x[n]) return differ(fmt::format("x{}", n), x.x[n], y.x[n]);
+      if (x.f[n] != y.f[n]) return differ(fmt::format("f{}", n), x.f[n], y.f[n]);
+    }
+    if (x.fcsr != y.fcsr) return differ("fcsr", x.fcsr, y.fcsr);
+    if (x.mcause != y.mcause) return differ("mcause", x.mcause, y.mcause);
+    if (x.mepc != y.mepc) return differ("mepc", x.mepc, y.mepc);
+    if (x.mtval != y.mtval) return differ("mtval", x.mtval, y.mtval);
+  }
+  std::vector<std::uint8_t> m(Program::kSramBytes), n(Program::kSramBytes);
+  a.read_memory(kSramBase, m.data(), m.size());
+  b.read_memory(kSramBase, n.data(), n.size());
+  for (std::size_t k = 0; k < m.size(); ++k) {
+    if (m[k] != n[k]) return fmt::format("memory at {:#x}: exact {:#x}, fast {:#x}", kSramBase + k, m[k], n[k]);
+  }
+  if (a.retired() != b.retired()) return fmt::format("retired: exact {}, fast {}", a.retired(), b.retired());
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::uint64_t run_seed() { return number("TESSERA_SEED").value_or(1); }
+std::optional<std::uint64_t> only_program() { return number("TESSERA_PROGRAM"); }
+
+std::optional<std::string> compare_fast_exact(const Program& program, std::uint64_t seed, RetireObserver* observer) {
+  const TileConfig config = config_of(seed);
+  TlmTile fast(config), exact(config);
+  load(fast, program);
+  load(exact, program);
+  exact.force_exact(true);
+  exact.observe(observer);
+  const Played x = play(exact, config, program), y = play(fast, config, program);
+  if (!x.ended) return "does not end";
+  for (std::size_t k = 0; k < std::min(x.stops.size(), y.stops.size()); ++k) {
+    const TileStop &e = x.stops[k], &f = y.stops[k];
+    if (e.kind != f.kind || e.cycle != f.cycle || e.value != f.value || e.zone != f.zone) {
+      return fmt::format("stop {}: exact kind {} in cycle {} value {:#x}, fast kind {} in cycle {} value {:#x}", k,
+                         static_cast<unsigned>(e.kind), e.cycle, e.value, static_cast<unsigned>(f.kind), f.cycle,
+                         f.value);
+    }
+  }
+  if (x.stops.size() != y.stops.size()) {
+    return fmt::format("stops: exact {}, fast {}", x.stops.size(), y.stops.size());
+  }
+  return different_state(exact, fast);
+}
+
+std::optional<std::string> check(const ProgramOptions& options, const Compare& compare, const std::string& test,
+                                 bool shrink_words) {
+  const Recipe whole = recipe(options);
+  const std::optional<std::string> difference = compare(build(whole));
+  if (!difference) return std::nullopt;
+  const bool endless = *difference == "does not end";
+  // A program that fails in another way than by not ending must go on failing so.
+  const Fails fails = [&](const Program& program) {
+    const auto found = compare(program);
+    return found && (*found == "does not end") == endless;
+  };
+  const ShrinkResult small = shrink(whole, fails, shrink_words);
+  const std::string what = compare(build(small.recipe)).value_or(*difference);
+  return failure_report(small, what, fmt::format("TESSERA_PROGRAM={} {}", options.seed, test));
+}
+
+}  // namespace tessera::random
