@@ -1,6 +1,6 @@
 """Writes every generated file: generate.py OUTPUT_FOLDER [--docs FOLDER].
 
-OUTPUT_FOLDER gets hw/generated/*.h, rtl/tessera_pkg.sv, firmware/tessera/*.h and, in hw/checks, what the agreement test
+OUTPUT_FOLDER gets hw/generated/*, rtl/tessera_pkg.sv, firmware/tessera/*.h and, in hw/checks, what the agreement test
 evaluates; with --docs FOLDER the manual pages are written there and nothing else. A file is touched only if its content changes.
 """
 
@@ -10,6 +10,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+import arith  # noqa: E402
 import c  # noqa: E402
 import c_xtile  # noqa: E402
 import c_xtile_checks  # noqa: E402
@@ -40,6 +41,7 @@ def main(arguments):
     write(out / "hw/generated/isa.h", cpp.isa(model))
     write(out / "hw/generated/machine.h", cpp.machine(model))
     write(out / "hw/generated/registers.h", cpp.registers(model))
+    write(out / "hw/generated/transcendental.inc", arith.cpp())
     write(out / "rtl/tessera_pkg.sv", sv.package(model))
     write(out / "firmware/tessera/machine.h", c.machine(model))
     write(out / "firmware/tessera/xtile.h", c_xtile.header(model))

@@ -5,6 +5,7 @@
 
 #include "tlm/float/half.h"
 #include "tlm/float/soft.h"
+#include "tlm/float/transcendental.h"
 
 namespace tessera::fp {
 namespace {
@@ -44,9 +45,7 @@ std::uint32_t plus(std::uint32_t a, std::uint32_t b) { return add(a, b, Round::r
 
 /// f32 sum of four f16 products added to c, in the order of the matrix product; the products are exact in f32.
 std::uint32_t dot(const Operand& a, const Operand& b, std::uint32_t c) {
-  const auto product = [&](unsigned k) {
-    return mul(half_to_f32(h(a, k)), half_to_f32(h(b, k)), Round::rne).bits;
-  };
+  const auto product = [&](unsigned k) { return mul(half_to_f32(h(a, k)), half_to_f32(h(b, k)), Round::rne).bits; };
   return plus(c, plus(plus(product(0), product(1)), plus(product(2), product(3))));
 }
 
@@ -101,19 +100,37 @@ Operand simd(Op op, const Operand& rs1, const Operand& rs2, const Operand& rs3, 
     TESSERA_HALF(mac, half_fma(a, b, c))
     TESSERA_HALF(sadd, half_fma(scalar, b, c))
     TESSERA_HALF(sel, (a & 0x8000) != 0 ? b : c)
-    TESSERA_SINGLE(add, add(a, b, rne).bits)
-    TESSERA_SINGLE(sub, sub(a, b, rne).bits)
-    TESSERA_SINGLE(mul, mul(a, b, rne).bits)
-    TESSERA_SINGLE(max, max(a, b).bits)
-    TESSERA_SINGLE(min, min(a, b).bits)
-    TESSERA_SINGLE(cmpeq, mask32(equal(a, b)))
-    TESSERA_SINGLE(cmplt, mask32(less(a, b)))
-    TESSERA_SINGLE(cmple, mask32(less(a, b) || equal(a, b)))
-    TESSERA_SINGLE(abs, a & ~kSignBit)
-    TESSERA_SINGLE(neg, a ^ kSignBit)
-    TESSERA_SINGLE(mac, fma(a, b, c, rne).bits)
-    TESSERA_SINGLE(sadd, fma(scalar, b, c, rne).bits)
-    TESSERA_SINGLE(sel, (a & kSignBit) != 0 ? b : c)
+    case Op::x_exp_f16v2:
+      return halves(2, [&](unsigned k) { return exp_f16(h(rs1, k)); });
+    case Op::x_log_f16v2:
+      return halves(2, [&](unsigned k) { return log_f16(h(rs1, k)); });
+    case Op::x_tanh_f16v2:
+      return halves(2, [&](unsigned k) { return tanh_f16(h(rs1, k)); });
+    case Op::x_sigmoid_f16v2:
+      return halves(2, [&](unsigned k) { return sigmoid_f16(h(rs1, k)); });
+    case Op::x_exp_f32:
+      return {exp_f32(s(rs1, 0)), 0};
+    case Op::x_log_f32:
+      return {log_f32(s(rs1, 0)), 0};
+    case Op::x_tanh_f32:
+      return {tanh_f32(s(rs1, 0)), 0};
+    case Op::x_sigmoid_f32:
+      return {sigmoid_f32(s(rs1, 0)), 0};
+    case Op::x_rsqrt_f32:
+      return {rsqrt_f32(s(rs1, 0)), 0};
+      TESSERA_SINGLE(add, add(a, b, rne).bits)
+      TESSERA_SINGLE(sub, sub(a, b, rne).bits)
+      TESSERA_SINGLE(mul, mul(a, b, rne).bits)
+      TESSERA_SINGLE(max, max(a, b).bits)
+      TESSERA_SINGLE(min, min(a, b).bits)
+      TESSERA_SINGLE(cmpeq, mask32(equal(a, b)))
+      TESSERA_SINGLE(cmplt, mask32(less(a, b)))
+      TESSERA_SINGLE(cmple, mask32(less(a, b) || equal(a, b)))
+      TESSERA_SINGLE(abs, a & ~kSignBit)
+      TESSERA_SINGLE(neg, a ^ kSignBit)
+      TESSERA_SINGLE(mac, fma(a, b, c, rne).bits)
+      TESSERA_SINGLE(sadd, fma(scalar, b, c, rne).bits)
+      TESSERA_SINGLE(sel, (a & kSignBit) != 0 ? b : c)
 #undef TESSERA_HALF
 #undef TESSERA_SINGLE
     case Op::x_dot_f16v4:
@@ -122,19 +139,25 @@ Operand simd(Op op, const Operand& rs1, const Operand& rs2, const Operand& rs3, 
     case Op::x_cvt_f32_f16:
     case Op::x_cvt_f32v2_f16v2:
     case Op::x_cvt_f32v4_f16v4:
-      return singles(op == Op::x_cvt_f32_f16 ? 1 : op == Op::x_cvt_f32v2_f16v2 ? 2 : 4,
+      return singles(op == Op::x_cvt_f32_f16       ? 1
+                     : op == Op::x_cvt_f32v2_f16v2 ? 2
+                                                   : 4,
                      [&](unsigned k) { return half_to_f32(h(rs1, k)); });
     case Op::x_cvt_f16_f32:
     case Op::x_cvt_f16v2_f32v2:
     case Op::x_cvt_f16v4_f32v4:
-      return halves(op == Op::x_cvt_f16_f32 ? 1 : op == Op::x_cvt_f16v2_f32v2 ? 2 : 4,
+      return halves(op == Op::x_cvt_f16_f32       ? 1
+                    : op == Op::x_cvt_f16v2_f32v2 ? 2
+                                                  : 4,
                     [&](unsigned k) { return half_from_f32(s(rs1, k)); });
     case Op::x_cvt_sr_f16_f32:
     case Op::x_cvt_sr_f16v2_f32v2:
     case Op::x_cvt_sr_f16v4_f32v4:
-      return halves(op == Op::x_cvt_sr_f16_f32 ? 1 : op == Op::x_cvt_sr_f16v2_f32v2 ? 2 : 4, [&](unsigned k) {
-        return half_from_f32_stochastic(s(rs1, k), static_cast<std::uint16_t>(draw >> 16 * k));
-      });
+      return halves(
+          op == Op::x_cvt_sr_f16_f32       ? 1
+          : op == Op::x_cvt_sr_f16v2_f32v2 ? 2
+                                           : 4,
+          [&](unsigned k) { return half_from_f32_stochastic(s(rs1, k), static_cast<std::uint16_t>(draw >> 16 * k)); });
     case Op::x_cvt_i32_f32:
       return {to_i32(s(rs1, 0), rne).bits, 0};
     case Op::x_cvt_u32_f32:
