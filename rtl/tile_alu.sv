@@ -1,4 +1,4 @@
-// Integer ALU, multiplier and branch condition of the tile. Combinational.
+// Integer ALU, multiplier, bit operations and branch condition of the tile. Combinational.
 module tile_alu (
   input  logic [3:0]  op_i,       // tile_pkg::alu_op_e
   input  logic [31:0] a_i,
@@ -37,6 +37,29 @@ module tile_alu (
     endcase
   end
 
+  function automatic logic [31:0] reversed(input logic [31:0] a);
+    integer i;
+    for (i = 0; i < 32; i = i + 1) reversed[i] = a[31-i];
+  endfunction
+
+  function automatic logic [31:0] leading_zeros(input logic [31:0] a);
+    integer i;
+    leading_zeros = 32'd32;
+    for (i = 0; i < 32; i = i + 1) if (a[i]) leading_zeros = 32'd31 - i;
+  endfunction
+
+  function automatic logic [31:0] ones(input logic [31:0] a);
+    integer i;
+    ones = 32'd0;
+    for (i = 0; i < 32; i = i + 1) ones = ones + {31'd0, a[i]};
+  endfunction
+
+  // Byte i of the result is byte b[8i+1:8i] of a, or 0 if b[8i+7] is set.
+  function automatic logic [31:0] shuffled(input logic [31:0] a, input logic [31:0] b);
+    integer i;
+    for (i = 0; i < 4; i = i + 1) shuffled[8*i +: 8] = b[8*i+7] ? 8'd0 : a[8*b[8*i +: 2] +: 8];
+  endfunction
+
   always_comb begin
     product = 64'd0;
     high    = 32'd0;
@@ -58,6 +81,11 @@ module tile_alu (
         tile_pkg::AluSrl: result_o = a_i >> b_i[4:0];
         tile_pkg::AluSra: result_o = $unsigned($signed(a_i) >>> b_i[4:0]);
         tile_pkg::AluOr: result_o = a_i | b_i;
+        tile_pkg::AluClz: result_o = leading_zeros(a_i);
+        tile_pkg::AluCtz: result_o = leading_zeros(reversed(a_i));
+        tile_pkg::AluCpop: result_o = ones(a_i);
+        tile_pkg::AluBrev: result_o = reversed(a_i);
+        tile_pkg::AluShuf: result_o = shuffled(a_i, b_i);
         default: result_o = a_i & b_i;
       endcase
     end

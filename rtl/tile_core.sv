@@ -199,8 +199,9 @@ module tile_core (
   tile_pkg::fp_dec_t  r_fpd, x_fpd;
   logic               r_has_fp, x_pair, x_solo_fp, x_rm_bad;
   logic [2:0]         r_rm, x_rm;
-  logic [31:0]        r_f1, r_f2, x_word, x_aux_word, x_rs1, x_rs2, x_rs3, x_a, x_b, x_fa, x_fb, x_fc, x_sdata,
-                      dbg_x, dbg_f;
+  logic [127:0]       r_f1;
+  logic [63:0]        r_f2, r_f3, x_sdata;
+  logic [31:0]        x_word, x_aux_word, x_rs1, x_rs2, x_rs3, x_a, x_b, x_fa, x_fb, x_fc, dbg_x, dbg_f;
   tile_pkg::int_dec_t x_dec;
   // Held and late: tile_supervisor.
   logic [63:0]        z, late_cycle;
@@ -211,14 +212,17 @@ module tile_core (
   // X: tile_execute.
   logic [2:0]  r_frm, e_ctx, e_slots, e_zone;
   logic        e_valid, e_except, e_quit, e_sync, e_exch, e_pkt, x_fetch_bad, trap, aux_trap, e_aux, lone_aux,
-               csr_written, x_ok, e_int_ok, x_load, x_store, codes_pending;
-  logic [31:0] e_next_pc, e_delay, dbg_csr, xwstack, xwstksz, xwra, xbase1, xbase2, xbase3, xsource, sum, tval,
-               csr_after, e_val;
+               csr_written, x_ok, e_int_ok, x_load, x_load2, x_store, x_stream, x_sset, stream_csr_we, codes_pending;
+  logic [31:0] e_next_pc, e_delay, dbg_csr, xwstack, xwstksz, xwra, xbase1, xbase2, xbase3, xsource, addr, addr2,
+               store_addr, tval, csr_after, e_val;
   logic [5:0]  e_run;
   logic [4:0]  cause;
   logic [1:0]  size;
+  // Streams: tile_streams.
+  logic [31:0] s0, s1, s2, w_s0, w_s1, w_s2, stream_csr, dbg_stream;
   // M, N: tile_memory.
   logic [31:0] w_val;
+  logic [63:0] w_wide, w_wide2;
   // FPU and dividers: tile_lanes.
   logic [31:0] fpu_result, lane_value;
   logic [4:0]  fpu_flags, lane_flags, lane_rd;
@@ -231,10 +235,12 @@ module tile_core (
   logic [63:0] exch_fault_cycle;
   logic [4:0]  fault_cause;
   // W: tile_write.
-  logic        w_xwe, w_fmain_we, w_faux_we, flags_we, records_busy;
-  logic [2:0]  w_ctx;
-  logic [4:0]  w_xrd, w_fmain_rd, w_faux_rd, flags;
-  logic [31:0] w_xval, w_fmain_val, w_faux_val;
+  logic         w_xwe, w_fmain_we, w_fmain_pair, w_fsecond_we, flags_we, records_busy;
+  logic [2:0]   w_ctx, w_faux_count;
+  logic [4:0]   w_xrd, w_fmain_rd, w_fsecond_rd, w_faux_rd, flags;
+  logic [31:0]  w_xval;
+  logic [63:0]  w_fmain_val, w_fsecond_val;
+  logic [127:0] w_faux_val;
 
   // Pins that much logic hangs on are registered, which a chip wants as much as a simulator.
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -287,10 +293,12 @@ module tile_core (
   tile_read u_read (
     .clk_i, .start_valid_i(start_valid_q), .start_ctx_i(start_ctx_q), .r_valid_i(r_valid), .r_ctx_i(r_ctx),
     .r_pc_i(r_pc), .r_ir_i(r_ir), .r_frm_i(r_frm), .e_rs2_i(e_rs2), .e_rs3_i(e_rs3), .e_run_i(e_run),
-    .dbg_row_i(dbg_row), .w_xwe_i(w_xwe), .w_fmain_we_i(w_fmain_we), .w_faux_we_i(w_faux_we), .w_ctx_i(w_ctx),
+    .dbg_row_i(dbg_row), .w_xwe_i(w_xwe), .w_fmain_we_i(w_fmain_we), .w_fmain_pair_i(w_fmain_pair),
+    .w_fsecond_we_i(w_fsecond_we), .w_faux_count_i(w_faux_count), .w_ctx_i(w_ctx), .w_fsecond_rd_i(w_fsecond_rd),
+    .w_fsecond_val_i(w_fsecond_val),
     .w_xrd_i(w_xrd), .w_fmain_rd_i(w_fmain_rd), .w_faux_rd_i(w_faux_rd), .w_xval_i(w_xval),
     .w_fmain_val_i(w_fmain_val), .w_faux_val_i(w_faux_val), .xwstack_i(xwstack), .xwstksz_i(xwstksz), .xwra_i(xwra),
-    .r_fpd_o(r_fpd), .r_has_fp_o(r_has_fp), .r_rm_o(r_rm), .r_f1_o(r_f1), .r_f2_o(r_f2), .x_word_o(x_word),
+    .r_fpd_o(r_fpd), .r_has_fp_o(r_has_fp), .r_rm_o(r_rm), .r_f1_o(r_f1), .r_f2_o(r_f2), .r_f3_o(r_f3), .x_word_o(x_word),
     .x_aux_word_o(x_aux_word), .x_rs1_o(x_rs1), .x_rs2_o(x_rs2), .x_rs3_o(x_rs3), .x_a_o(x_a), .x_b_o(x_b),
     .x_fa_o(x_fa), .x_fb_o(x_fb), .x_fc_o(x_fc), .x_sdata_o(x_sdata), .x_dec_o(x_dec), .x_fpd_o(x_fpd),
     .x_pair_o(x_pair), .x_solo_fp_o(x_solo_fp), .x_rm_bad_o(x_rm_bad), .x_rm_o(x_rm), .dbg_x_o(dbg_x), .dbg_f_o(dbg_f)
@@ -323,17 +331,29 @@ module tile_core (
     .e_delay_o(e_delay), .e_run_o(e_run), .e_quit_o(e_quit), .e_sync_o(e_sync), .e_exch_o(e_exch), .e_pkt_o(e_pkt),
     .e_zone_o(e_zone), .dbg_csr_o(dbg_csr), .xwstack_o(xwstack), .xwstksz_o(xwstksz), .xwra_o(xwra),
     .xbase1_o(xbase1), .xbase2_o(xbase2), .xbase3_o(xbase3), .xsource_o(xsource), .x_fetch_bad_o(x_fetch_bad),
-    .sum_o(sum), .trap_o(trap), .aux_trap_o(aux_trap), .e_aux_o(e_aux), .lone_aux_o(lone_aux), .cause_o(cause),
+    .s0_i(s0), .s1_i(s1), .s2_i(s2), .stream_csr_i(stream_csr), .addr_o(addr), .addr2_o(addr2),
+    .store_addr_o(store_addr), .x_load2_o(x_load2), .x_stream_o(x_stream), .x_sset_o(x_sset),
+    .stream_csr_we_o(stream_csr_we), .trap_o(trap), .aux_trap_o(aux_trap), .e_aux_o(e_aux), .lone_aux_o(lone_aux), .cause_o(cause),
     .tval_o(tval), .csr_after_o(csr_after), .csr_written_o(csr_written), .size_o(size), .x_ok_o(x_ok),
     .e_int_ok_o(e_int_ok), .x_load_o(x_load), .x_store_o(x_store), .codes_pending_o(codes_pending), .e_val_o(e_val)
   );
 
   tile_memory u_memory (
-    .clk_i, .rst_ni, .load_a_data_i, .x_word_i(x_word), .x_sdata_i(x_sdata), .sum_i(sum), .size_i(size),
+    .clk_i, .rst_ni, .load_a_data_i, .load_b_data_i, .x_word_i(x_word), .x_sdata_i(x_sdata),
+    .x_wide_i(x_dec.wide), .addr_i(addr), .addr2_i(addr2), .store_addr_i(store_addr), .size_i(size),
+    .x_load2_i(x_load2), .w_wide_o(w_wide), .w_wide2_o(w_wide2),
     .ex_write_i(ex_write), .ex_write_addr_i(ex_write_addr), .ex_write_data_i(ex_write_data), .x_load_i(x_load),
     .x_store_i(x_store), .e_val_i(e_val), .eng_read_a_i(eng_read_a), .eng_read_b_i(eng_read_b),
     .eng_addr_a_i(eng_addr_a), .eng_addr_b_i(eng_addr_b), .load_a_req_o, .load_a_addr_o, .load_b_req_o,
     .load_b_addr_o, .store_req_o, .store_addr_o, .store_data_o, .store_mask_o, .w_val_o(w_val)
+  );
+
+  tile_streams u_streams (
+    .clk_i, .ctx_i(x_ctx), .stream_i(x_dec.stream), .uses_i(x_dec.uses), .steps_i(x_word[30:25]), .move_i(x_stream),
+    .set_i(x_sset), .set_k_i(x_word[26:25]), .set_addr_i(x_rs1), .set_strides_i(x_rs2), .csr_i(x_dec.csr),
+    .csr_we_i(stream_csr_we), .csr_number_i(x_word[22:20]), .csr_value_i(csr_after), .csr_read_o(stream_csr), .s0_o(s0),
+    .s1_o(s1), .s2_o(s2), .w_ctx_i(ret_ctx_o), .w_mask_i(ret_streams_o), .w_s0_o(w_s0), .w_s1_o(w_s1), .w_s2_o(w_s2),
+    .dbg_en_i, .dbg_ctx_i, .dbg_sel_i(dbg_sel_i[2:0]), .dbg_data_o(dbg_stream)
   );
 
   tile_lanes u_lanes (
@@ -370,7 +390,9 @@ module tile_core (
     .e_next_pc_i(e_next_pc), .e_rs1_i(e_rs1), .e_rs2_i(e_rs2), .e_rs3_i(e_rs3), .e_run_i(e_run), .e_sync_i(e_sync),
     .e_exch_i(e_exch), .e_pkt_i(e_pkt), .late_pc_i(late_pc), .late_word_i(late_word), .late_cycle_i(late_cycle),
     .w_late_we_i(w_late_we), .xwstack_i(xwstack), .xwstksz_i(xwstksz), .xwra_i(xwra), .hold_go_i(hold_go),
-    .e_pc_i(e_pc), .e_word_i(e_word), .x_fetch_bad_i(x_fetch_bad), .sum_i(sum), .trap_i(trap), .aux_trap_i(aux_trap),
+    .e_pc_i(e_pc), .e_word_i(e_word), .x_fetch_bad_i(x_fetch_bad), .addr_i(addr), .addr2_i(addr2),
+    .store_addr_i(store_addr), .x_load2_i(x_load2), .w_wide_i(w_wide), .w_wide2_i(w_wide2), .w_s0_i(w_s0), .w_s1_i(w_s1),
+    .w_s2_i(w_s2), .trap_i(trap), .aux_trap_i(aux_trap),
     .e_aux_i(e_aux), .lone_aux_i(lone_aux), .cause_i(cause), .tval_i(tval), .csr_after_i(csr_after),
     .csr_written_i(csr_written), .size_i(size), .x_ok_i(x_ok), .x_load_i(x_load), .x_store_i(x_store),
     .fpu_result_i(fpu_result), .fpu_flags_i(fpu_flags), .w_val_i(w_val), .w_fp_i(w_fp), .lane_fp_i(lane_fp),
@@ -381,7 +403,10 @@ module tile_core (
     .ret_run_pc_o, .ret_run_a0_o, .ret_run_a1_o, .ret_run_stack_o, .ret_run_stride_o, .ret_run_ra_o, .aux_valid_o,
     .aux_trap_o, .aux_paired_o, .aux_pending_o, .aux_excepted_o, .aux_cycle_o, .aux_ctx_o, .aux_pc_o, .aux_word_o,
     .aux_next_pc_o, .aux_cause_o, .aux_tval_o, .aux_frd_o, .aux_value_o, .aux_fflags_o, .done_valid_o, .done_slot_o,
-    .done_value_o, .done_fflags_o, .w_xwe_o(w_xwe), .w_fmain_we_o(w_fmain_we), .w_faux_we_o(w_faux_we),
+    .done_value_o, .done_fflags_o, .w_xwe_o(w_xwe), .w_fmain_we_o(w_fmain_we), .w_fmain_pair_o(w_fmain_pair),
+    .w_fsecond_we_o(w_fsecond_we), .w_faux_count_o(w_faux_count), .w_fsecond_rd_o(w_fsecond_rd),
+    .w_fsecond_val_o(w_fsecond_val), .ret_fpair_o, .ret_fbits_o, .ret_fwe2_o, .ret_frd2_o, .ret_fbits2_o, .ret_load2_o,
+    .ret_addr2_o, .ret_store_addr_o, .ret_streams_o, .ret_stream0_o, .ret_stream1_o, .ret_stream2_o,
     .w_ctx_o(w_ctx), .w_xrd_o(w_xrd), .w_fmain_rd_o(w_fmain_rd), .w_faux_rd_o(w_faux_rd), .w_xval_o(w_xval),
     .w_fmain_val_o(w_fmain_val), .w_faux_val_o(w_faux_val), .flags_we_o(flags_we), .flags_o(flags),
     .records_busy_o(records_busy)
@@ -391,18 +416,6 @@ module tile_core (
   assign simd_on_o       = 1'b0;
   assign trans_on_o      = 1'b0;
   assign amp_on_o        = 1'b0;
-  assign ret_fpair_o     = 1'b0;
-  assign ret_fbits_o     = ret_fwe_o ? {32'd0, ret_value_o} : 64'd0;
-  assign ret_fwe2_o      = 1'b0;
-  assign ret_frd2_o      = 5'd0;
-  assign ret_fbits2_o    = 64'd0;
-  assign ret_load2_o     = 1'b0;
-  assign ret_addr2_o     = 32'd0;
-  assign ret_store_addr_o = ret_store_o ? ret_addr_o : 32'd0;
-  assign ret_streams_o   = 3'd0;
-  assign ret_stream0_o   = 32'd0;
-  assign ret_stream1_o   = 32'd0;
-  assign ret_stream2_o   = 32'd0;
   assign aux_count_o     = (aux_valid_o && !aux_trap_o) ? 3'd1 : 3'd0;
   assign aux_bits_o      = {96'd0, aux_value_o};
   assign aux_drew_o      = 1'b0;

@@ -21,6 +21,8 @@ module tile_csr (
   output logic [31:0] read_o,
   output logic        written_o,
   output logic [31:0] after_o,        // value the CSR holds after the write
+  input  logic [31:0] stream_csr_i,   // xs0..2, xst0..2 stand in tile_streams
+  output logic        stream_csr_we_o,
   // Trap or mret in X.
   input  logic        trap_i,
   input  logic [4:0]  trap_cause_i,
@@ -165,6 +167,8 @@ module tile_csr (
         tessera_pkg::CSR_XRNG1: read_o = rng1_q[ctx_i] ^ 32'd1;
         tessera_pkg::CSR_XRNG2: read_o = rng2_q[ctx_i] ^ 32'd1;
         tessera_pkg::CSR_XRNG3: read_o = rng3_q[ctx_i];
+        tessera_pkg::CSR_XS0, tessera_pkg::CSR_XS1, tessera_pkg::CSR_XS2, tessera_pkg::CSR_XST0, tessera_pkg::CSR_XST1,
+        tessera_pkg::CSR_XST2: read_o = stream_csr_i;
         tessera_pkg::CSR_MCYCLE, tessera_pkg::CSR_CYCLE, tessera_pkg::CSR_TIME: read_o = mcycle[31:0];
         tessera_pkg::CSR_MCYCLEH, tessera_pkg::CSR_CYCLEH, tessera_pkg::CSR_TIMEH: read_o = mcycle[63:32];
         tessera_pkg::CSR_MINSTRET, tessera_pkg::CSR_INSTRET: read_o = minstret[31:0];
@@ -189,6 +193,7 @@ module tile_csr (
   // New value, and what of it the CSR keeps.
   assign we        = access_i && commit_i && writes && !illegal_o;
   assign written_o = we;
+  assign stream_csr_we_o = we && (number[11:3] == 9'h101);
   always_comb begin
     value = 32'd0;
     if (access_i) begin

@@ -53,6 +53,11 @@ module tile_execute (
   // Engines (tile_engines).
   input  logic               pkt_window_i,       // x.packet may start
   input  logic [31:0]        xpktcnt_i,
+  // Streams (tile_streams).
+  input  logic [31:0]        s0_i,
+  input  logic [31:0]        s1_i,
+  input  logic [31:0]        s2_i,
+  input  logic [31:0]        stream_csr_i,
   // Stage W (tile_write).
   input  logic [2:0]         w_ctx_i,
   input  logic               flags_we_i,
@@ -62,7 +67,7 @@ module tile_execute (
   output logic               e_valid_o,          // an instruction ends in X, trapped or not
   output logic               e_except_o,
   output logic [2:0]         e_ctx_o,
-  output logic [2:0]         e_slots_o,          // slots it takes: 1, 5, 6
+  output logic [2:0]         e_slots_o,          // slots it takes: 1 to 6
   output logic [31:0]        e_next_pc_o,
   output logic [31:0]        e_delay_o,
   output logic [5:0]         e_run_o,
@@ -80,7 +85,9 @@ module tile_execute (
   output logic [31:0]        xbase3_o,
   output logic [31:0]        xsource_o,
   output logic               x_fetch_bad_o,      // there is no instruction
-  output logic [31:0]        sum_o,              // address of the access
+  output logic [31:0]        addr_o,             // of the load
+  output logic [31:0]        addr2_o,            // of the second doubleword
+  output logic [31:0]        store_addr_o,
   output logic               trap_o,             // of MAIN or SOLO
   output logic               aux_trap_o,
   output logic               e_aux_o,            // F arithmetic takes effect
@@ -93,12 +100,17 @@ module tile_execute (
   output logic               x_ok_o,             // what was read in R takes effect
   output logic               e_int_ok_o,         // what is not F arithmetic takes effect
   output logic               x_load_o,
+  output logic               x_load2_o,          // a second doubleword
   output logic               x_store_o,
+  output logic               x_stream_o,         // stream pointers move
+  output logic               x_sset_o,
+  output logic               stream_csr_we_o,    // CSR write to streams
   output logic               codes_pending_o,    // x.exit codes on their way
   output logic [31:0]        e_val_o             // value for x[rd] but loads, FPU, lanes
 );
-  logic [31:0] alu_result, target, mtvec, mepc, epc, csr_read;
-  logic        taken, jumps, mem_misaligned, csr_illegal, fs_on, group_missing, e_ok, e_any_trap;
+  logic [4:0]  mem_cause;
+  logic [31:0] mem_tval, sum, alu_result, target, mtvec, mepc, epc, csr_read;
+  logic        taken, jumps, csr_illegal, mem_trap, fs_on, group_missing, e_ok, e_any_trap;
   logic [5:0]  run_mask;
   logic [1:0]  retire_count;
 
@@ -115,7 +127,7 @@ module tile_execute (
     .f3_i     (x_word_i[14:12]),
     .rs1_i    (x_rs1_i),
     .rs2_i    (x_rs2_i),
-    .sum_o    (sum_o),
+    .sum_o    (sum),
     .result_o (alu_result),
     .taken_o  (taken)
   );
@@ -123,10 +135,51 @@ module tile_execute (
   assign jumps  = x_dec_i.jal || x_dec_i.jalr || (x_dec_i.branch && taken);
   assign target = x_dec_i.jalr ? ((x_rs1_i + x_dec_i.imm) & 32'hFFFF_FFFE) : (x_pc_i + x_dec_i.imm);
 
-  assign size_o         = x_word_i[13:12];
-  assign mem_misaligned = ((size_o == 2'd1) && sum_o[0]) || ((size_o == 2'd2) && (sum_o[1:0] != 2'd0));
-  assign e_zone_o       = e_word_i[22:20];
-  assign group_missing  = ((e_zone_o == 3'd2) && !groups_i[0]) || ((e_zone_o == 3'd3) && !groups_i[1]);
+  // Addresses: computed; x[rs1], which moves on; or stream pointers.
+  assign size_o       = x_dec_i.wide ? 2'd3 : x_word_i[13:12];
+  assign addr_o       = x_dec_i.stream ? s0_i : x_dec_i.post ? x_rs1_i : sum;
+  assign addr2_o      = x_dec_i.stream ? s1_i : (addr_o + 32'd8);
+  assign store_addr_o = x_dec_i.stream ? s2_i : addr_o;
+
+  // Checks of memory accesses: misaligned, then outside, for S0, S1, S2 (core.md section 3). Aligned accesses lie inside if
+  // their first byte does.
+  function automatic logic misaligned(input logic [1:0] size, input logic [2:0] low);
+    misaligned = ((size == 2'd1) && low[0]) || ((size == 2'd2) && (low[1:0] != 2'd0)) ||
+                 ((size == 2'd3) && (low != 3'd0));
+  endfunction
+
+  always_comb begin
+    mem_trap  = 1'b0;
+    mem_cause = tessera_pkg::TRAP_LOAD_MISALIGNED;
+    mem_tval  = addr_o;
+    if (x_dec_i.load || x_dec_i.store) begin
+      if (x_dec_i.load && misaligned(size_o, addr_o[2:0])) begin
+        mem_trap = 1'b1;
+      end else if (x_dec_i.load && (!tile_pkg::in_sram(addr_o, sram_end_i) ||
+                                    (x_dec_i.quad && !tile_pkg::in_sram(addr2_o, sram_end_i)))) begin
+        mem_trap  = 1'b1;
+        mem_cause = tessera_pkg::TRAP_LOAD_ACCESS;
+      end else if (x_dec_i.uses[1] && misaligned(size_o, addr2_o[2:0])) begin
+        mem_trap = 1'b1;
+        mem_tval = addr2_o;
+      end else if (x_dec_i.uses[1] && !tile_pkg::in_sram(addr2_o, sram_end_i)) begin
+        mem_trap  = 1'b1;
+        mem_cause = tessera_pkg::TRAP_LOAD_ACCESS;
+        mem_tval  = addr2_o;
+      end else if (x_dec_i.store && misaligned(size_o, store_addr_o[2:0])) begin
+        mem_trap  = 1'b1;
+        mem_cause = tessera_pkg::TRAP_STORE_MISALIGNED;
+        mem_tval  = store_addr_o;
+      end else if (x_dec_i.store && !tile_pkg::in_sram(store_addr_o, sram_end_i)) begin
+        mem_trap  = 1'b1;
+        mem_cause = tessera_pkg::TRAP_STORE_ACCESS;
+        mem_tval  = store_addr_o;
+      end
+    end
+  end
+
+  assign e_zone_o      = e_word_i[22:20];
+  assign group_missing = ((e_zone_o == 3'd2) && !groups_i[0]) || ((e_zone_o == 3'd3) && !groups_i[1]);
   assign lone_aux_o     = x_solo_fp_i && x_fpd_i.aux;
 
   // Traps, in the order of core.md section 10: pc, fetch, encoding and role, FS and frm, then the instruction's own.
@@ -177,12 +230,10 @@ module tile_execute (
         trap_o  = 1'b1;
         cause_o = tessera_pkg::TRAP_BREAKPOINT;
         tval_o  = x_pc_i;
-      end else if ((x_dec_i.load || x_dec_i.store) && (mem_misaligned || !tile_pkg::in_sram(sum_o, sram_end_i))) begin
+      end else if (mem_trap) begin
         trap_o  = 1'b1;
-        cause_o = mem_misaligned
-                    ? (x_dec_i.load ? tessera_pkg::TRAP_LOAD_MISALIGNED : tessera_pkg::TRAP_STORE_MISALIGNED)
-                               : (x_dec_i.load ? tessera_pkg::TRAP_LOAD_ACCESS : tessera_pkg::TRAP_STORE_ACCESS);
-        tval_o  = sum_o;
+        cause_o = mem_cause;
+        tval_o  = mem_tval;
       end else if (x_dec_i.sync && group_missing) begin
         trap_o  = 1'b1;
         cause_o = tessera_pkg::TRAP_SYNC_MISUSE;
@@ -213,10 +264,13 @@ module tile_execute (
   assign e_exch_o   = e_int_ok_o && e_dec_i.exch && (e_rs1_i != 32'd0);
   assign e_pkt_o    = e_int_ok_o && e_dec_i.pkt && (e_rs1_i != 32'd0);
   assign e_delay_o  = (e_int_ok_o && e_dec_i.delay) ? e_rs1_i : 32'd0;
-  assign e_slots_o  = (e_aux_o && x_fpd_i.lane) ? 3'd5 : (e_int_ok_o && e_dec_i.div) ? 3'd6 : 3'd1;
+  assign e_slots_o  = e_aux_o ? x_fpd_i.slots : (e_int_ok_o && e_dec_i.div) ? 3'd6 : 3'd1;
 
-  assign x_load_o  = x_ok_o && !x_solo_fp_i && x_dec_i.load;
-  assign x_store_o = x_ok_o && !x_solo_fp_i && x_dec_i.store;
+  assign x_load_o   = x_ok_o && !x_solo_fp_i && x_dec_i.load;
+  assign x_load2_o  = x_ok_o && !x_solo_fp_i && (x_dec_i.quad || x_dec_i.uses[1]);
+  assign x_store_o  = x_ok_o && !x_solo_fp_i && x_dec_i.store;
+  assign x_stream_o = x_ok_o && !x_solo_fp_i && x_dec_i.stream;
+  assign x_sset_o   = x_ok_o && !x_solo_fp_i && x_dec_i.sset;
   assign e_val_o   = (x_dec_i.jal || x_dec_i.jalr) ? (x_pc_i + 32'd4) : x_dec_i.csr ? csr_read :
                    x_dec_i.quit ? x_rs1_i : alu_result;
 
@@ -240,6 +294,8 @@ module tile_execute (
     .illegal_o     (csr_illegal),
     .read_o        (csr_read),
     .written_o     (csr_written_o),
+    .stream_csr_i,
+    .stream_csr_we_o,
     .after_o       (csr_after_o),
     .trap_i        (e_valid_o && e_any_trap),
     .trap_cause_i  (aux_trap_o ? tessera_pkg::TRAP_ILLEGAL_INSTRUCTION : cause_o),

@@ -1,28 +1,41 @@
 // f registers of the six workers, row = {context, register}: two banks, even and odd registers, so that a pair operand
-// is one row of both (core.md section 2). Four read ports, two write ports until streams and SIMD come.
+// is one row of both and a quad two rows (core.md section 2).
+//
+// Each bank has four read ports: operands rs1, rs2, rs3 of the AUX, store data of the MAIN; only an operand rs1 has four
+// registers, and the instruction that has one reads no rs2. And four write ports, since x.ld2 beside a result of four
+// registers writes four rows of each; the pair rule keeps MAIN and AUX off each other's registers.
 module tile_fregs (
-  input  logic        clk_i,
-  input  logic [2:0]  ctx_i,
-  input  logic [4:0]  rs1_i,      // operands of the AUX
-  input  logic [4:0]  rs2_i,
-  input  logic [4:0]  rs3_i,
-  input  logic [4:0]  store_i,    // data of an fsw
-  output logic [31:0] rd1_o,
-  output logic [31:0] rd2_o,
-  output logic [31:0] rd3_o,
-  output logic [31:0] store_o,
-  input  logic        we_main_i,  // a load
-  input  logic [4:0]  wreg_main_i,
-  input  logic [31:0] wdata_main_i,
-  input  logic        we_aux_i,   // an AUX result; the pair rule keeps it off the load's register
-  input  logic [4:0]  wreg_aux_i,
-  input  logic [31:0] wdata_aux_i,
-  input  logic [2:0]  wctx_i,
-  input  logic [7:0]  dbg_row_i,
-  output logic [31:0] dbg_data_o
+  input  logic         clk_i,
+  input  logic [2:0]   ctx_i,
+  input  logic [4:0]   rs1_i,      // operands of the AUX
+  input  logic [4:0]   rs2_i,
+  input  logic [4:0]   rs3_i,
+  input  logic         quad_i,     // four registers from rs1 on
+  input  logic [4:0]   store_i,    // data of the MAIN's store
+  output logic [127:0] rd1_o,      // lowest register lowest; above a single one its odd neighbour, 64 up valid if quad_i
+  output logic [63:0]  rd2_o,
+  output logic [63:0]  rd3_o,
+  output logic [63:0]  store_o,
+  // Loads: one register or a pair; beside it a pair.
+  input  logic         we_main_i,
+  input  logic         pair_main_i,
+  input  logic [4:0]   wreg_main_i,
+  input  logic [63:0]  wdata_main_i,
+  input  logic         we_second_i,
+  input  logic [4:0]   wreg_second_i,
+  input  logic [63:0]  wdata_second_i,
+  // Result of the AUX: 0, 1, 2 or 4 registers.
+  input  logic [2:0]   count_aux_i,
+  input  logic [4:0]   wreg_aux_i,
+  input  logic [127:0] wdata_aux_i,
+  input  logic [2:0]   wctx_i,
+  input  logic [7:0]   dbg_row_i,
+  output logic [31:0]  dbg_data_o
 );
   logic [31:0] even_q [0:127];
   logic [31:0] odd_q [0:127];
+  logic [6:0]  row1, row2, row3, store_row, main_row, second_row, aux_row, aux_high;
+  logic        main_even, main_odd, aux_even, aux_odd;
 
   integer i;
   initial begin
@@ -32,18 +45,36 @@ module tile_fregs (
     end
   end
 
-  assign rd1_o      = rs1_i[0] ? odd_q[{ctx_i, rs1_i[4:1]}] : even_q[{ctx_i, rs1_i[4:1]}];
-  assign rd2_o      = rs2_i[0] ? odd_q[{ctx_i, rs2_i[4:1]}] : even_q[{ctx_i, rs2_i[4:1]}];
-  assign rd3_o      = rs3_i[0] ? odd_q[{ctx_i, rs3_i[4:1]}] : even_q[{ctx_i, rs3_i[4:1]}];
-  assign store_o    = store_i[0] ? odd_q[{ctx_i, store_i[4:1]}] : even_q[{ctx_i, store_i[4:1]}];
+  assign row1      = {ctx_i, rs1_i[4:1]};
+  assign row2      = {ctx_i, quad_i ? {rs1_i[4:2], 1'b1} : rs2_i[4:1]};
+  assign row3      = {ctx_i, rs3_i[4:1]};
+  assign store_row = {ctx_i, store_i[4:1]};
+
+  assign rd2_o      = {odd_q[row2], rs2_i[0] ? odd_q[row2] : even_q[row2]};
+  assign rd1_o      = {odd_q[row2], even_q[row2], odd_q[row1], rs1_i[0] ? odd_q[row1] : even_q[row1]};
+  assign rd3_o      = {odd_q[row3], rs3_i[0] ? odd_q[row3] : even_q[row3]};
+  assign store_o    = {odd_q[store_row], store_i[0] ? odd_q[store_row] : even_q[store_row]};
   assign dbg_data_o = dbg_row_i[0] ? odd_q[dbg_row_i[7:1]] : even_q[dbg_row_i[7:1]];
 
+  assign main_row   = {wctx_i, wreg_main_i[4:1]};
+  assign main_even  = we_main_i && (pair_main_i || !wreg_main_i[0]);
+  assign main_odd   = we_main_i && (pair_main_i || wreg_main_i[0]);
+  assign second_row = {wctx_i, wreg_second_i[4:1]};
+  assign aux_row    = {wctx_i, wreg_aux_i[4:1]};
+  assign aux_high   = {wctx_i, wreg_aux_i[4:2], 1'b1};
+  assign aux_even   = (count_aux_i[2:1] != 2'd0) || (count_aux_i[0] && !wreg_aux_i[0]);
+  assign aux_odd    = (count_aux_i[2:1] != 2'd0) || (count_aux_i[0] && wreg_aux_i[0]);
+
   always_ff @(posedge clk_i) begin
-    if (we_main_i && !wreg_main_i[0]) even_q[{wctx_i, wreg_main_i[4:1]}] <= wdata_main_i;
-    if (we_aux_i && !wreg_aux_i[0]) even_q[{wctx_i, wreg_aux_i[4:1]}] <= wdata_aux_i;
+    if (main_even) even_q[main_row] <= wdata_main_i[31:0];
+    if (we_second_i) even_q[second_row] <= wdata_second_i[31:0];
+    if (aux_even) even_q[aux_row] <= wdata_aux_i[31:0];
+    if (count_aux_i[2]) even_q[aux_high] <= wdata_aux_i[95:64];
   end
   always_ff @(posedge clk_i) begin
-    if (we_main_i && wreg_main_i[0]) odd_q[{wctx_i, wreg_main_i[4:1]}] <= wdata_main_i;
-    if (we_aux_i && wreg_aux_i[0]) odd_q[{wctx_i, wreg_aux_i[4:1]}] <= wdata_aux_i;
+    if (main_odd) odd_q[main_row] <= pair_main_i ? wdata_main_i[63:32] : wdata_main_i[31:0];
+    if (we_second_i) odd_q[second_row] <= wdata_second_i[63:32];
+    if (aux_odd) odd_q[aux_row] <= count_aux_i[0] ? wdata_aux_i[31:0] : wdata_aux_i[63:32];
+    if (count_aux_i[2]) odd_q[aux_high] <= wdata_aux_i[127:96];
   end
 endmodule

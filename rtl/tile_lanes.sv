@@ -16,8 +16,8 @@ module tile_lanes (
   input  tile_pkg::fp_dec_t  r_fpd_i,
   input  logic               r_has_fp_i,
   input  logic [2:0]         r_rm_i,
-  input  logic [31:0]        r_f1_i,
-  input  logic [31:0]        r_f2_i,
+  input  logic [127:0]       r_f1_i,
+  input  logic [63:0]        r_f2_i,
   input  logic [31:0]        x_word_i,
   input  logic [31:0]        x_aux_word_i,
   input  logic [31:0]        x_rs1_i,
@@ -31,7 +31,7 @@ module tile_lanes (
   // What executes in X, what is held or late (tile_supervisor).
   input  tile_pkg::int_dec_t e_dec_i,
   // Stage X (tile_execute).
-  input  logic [2:0]         e_slots_i,          // slots it takes: 1, 5, 6
+  input  logic [2:0]         e_slots_i,          // slots it takes: 1 to 6
   input  logic               e_aux_i,            // F arithmetic takes effect
   input  logic               e_int_ok_i,         // what is not F arithmetic takes effect
   // Results in W.
@@ -45,16 +45,18 @@ module tile_lanes (
   output logic [2:0]         lane_ctx_o,
   output logic               div_lanes_busy_o    // a lane works or starts
 );
-  logic        w_fp_q, fdiv_busy, div_busy, m_fp_q, n_fp_q;
+  logic        e_fpu, w_fp_q, fdiv_busy, div_busy, m_fp_q, n_fp_q;
   logic [31:0] div_result, fdiv_result;
   logic [4:0]  fdiv_flags;
   logic [5:0]  lane_fp_q;
   logic [4:0]  lane_rd_q [0:5];
   logic [2:0]  lane_ctx_q [0:5];
 
+  assign e_fpu = e_aux_i && (x_fpd_i.unit == tile_pkg::UnitFpu) && !x_fpd_i.lane;
+
   fpu u_fpu (
     .clk_i, .rst_ni,
-    .valid_i  (e_aux_i && !x_fpd_i.lane),
+    .valid_i  (e_fpu),
     .op_i     (x_fpd_i.op),
     .rm_i     (x_rm_i),
     .a_i      (x_fa_i),
@@ -86,8 +88,8 @@ module tile_lanes (
     .start_lane_i (r_slot_i),
     .sqrt_i       (r_fpd_i.sqrt),
     .rm_i         (r_rm_i),
-    .a_i          (r_f1_i),
-    .b_i          (r_f2_i),
+    .a_i          (r_f1_i[31:0]),
+    .b_i          (r_f2_i[31:0]),
     .lane_i       (slot_i),
     .busy_o       (fdiv_busy),
     .result_o     (fdiv_result),
@@ -104,7 +106,7 @@ module tile_lanes (
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) lane_fp_q <= 6'd0;
-    else if (e_slots_i != 3'd1) lane_fp_q[x_slot_i] <= (e_slots_i == 3'd5);
+    else if (e_slots_i != 3'd1) lane_fp_q[x_slot_i] <= e_aux_i;
   end
   always_ff @(posedge clk_i) begin
     if (e_slots_i != 3'd1) begin
@@ -120,7 +122,7 @@ module tile_lanes (
       n_fp_q <= 1'b0;
       w_fp_q <= 1'b0;
     end else begin
-      m_fp_q <= e_aux_i && !x_fpd_i.lane;
+      m_fp_q <= e_fpu;
       n_fp_q <= m_fp_q;
       w_fp_q <= n_fp_q;
     end

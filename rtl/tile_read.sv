@@ -24,20 +24,25 @@ module tile_read (
   // Stage W (tile_write).
   input  logic               w_xwe_i,
   input  logic               w_fmain_we_i,
-  input  logic               w_faux_we_i,
+  input  logic               w_fmain_pair_i,
+  input  logic               w_fsecond_we_i,
+  input  logic [2:0]         w_faux_count_i,
   input  logic [2:0]         w_ctx_i,
   input  logic [4:0]         w_xrd_i,
   input  logic [4:0]         w_fmain_rd_i,
+  input  logic [4:0]         w_fsecond_rd_i,
   input  logic [4:0]         w_faux_rd_i,
   input  logic [31:0]        w_xval_i,
-  input  logic [31:0]        w_fmain_val_i,
-  input  logic [31:0]        w_faux_val_i,
+  input  logic [63:0]        w_fmain_val_i,
+  input  logic [63:0]        w_fsecond_val_i,
+  input  logic [127:0]       w_faux_val_i,
   // For the lanes, in R; registers of stage X; debug.
   output tile_pkg::fp_dec_t  r_fpd_o,
   output logic               r_has_fp_o,
   output logic [2:0]         r_rm_o,
-  output logic [31:0]        r_f1_o,
-  output logic [31:0]        r_f2_o,
+  output logic [127:0]       r_f1_o,             // operands rs1, rs2, rs3: first register lowest
+  output logic [63:0]        r_f2_o,
+  output logic [63:0]        r_f3_o,
   output logic [31:0]        x_word_o,
   output logic [31:0]        x_aux_word_o,
   output logic [31:0]        x_rs1_o,
@@ -48,7 +53,7 @@ module tile_read (
   output logic [31:0]        x_fa_o,
   output logic [31:0]        x_fb_o,
   output logic [31:0]        x_fc_o,
-  output logic [31:0]        x_sdata_o,
+  output logic [63:0]        x_sdata_o,
   output tile_pkg::int_dec_t x_dec_o,
   output tile_pkg::fp_dec_t  x_fpd_o,
   output logic               x_pair_o,
@@ -59,7 +64,8 @@ module tile_read (
   output logic [31:0]        dbg_f_o
 );
   logic [31:0]        x_word_q, x_aux_word_q, x_rs1_q, x_rs2_q, x_rs3_q, x_a_q, x_b_q, x_fa_q, x_fb_q, x_fc_q,
-                      x_sdata_q, r_word, r_word1, r_fp_word, r_rs1, r_rs2, r_rs3, r_f3, r_fstore;
+                      r_word, r_word1, r_fp_word, r_rs1, r_rs2, r_rs3;
+  logic [63:0]        r_fstore, x_sdata_q;
   tile_pkg::int_dec_t x_dec_q, r_dec;
   tile_pkg::fp_dec_t  x_fpd_q;
   logic               x_pair_q, x_solo_fp_q, x_rm_bad_q, r_worker, r_candidate, r_clash, r_pair, r_solo_fp, r_rm_bad;
@@ -71,14 +77,26 @@ module tile_read (
   tile_decode u_decode (.word_i(r_word), .worker_i(r_worker), .dec_o(r_dec));
   tile_decode_fp u_decode_fp (.word_i(r_fp_word), .dec_o(r_fpd_o));
 
-  // An aligned MAIN and the AUX after it pair if the MAIN writes no f register that the AUX reads or writes.
+  // An aligned MAIN and the AUX after it pair if the MAIN writes no f register that the AUX reads or writes (an operand that
+  // an AUX accumulates into is among those).
   assign r_worker    = (r_ctx_i != 3'd0);
   assign r_candidate = r_worker && r_dec.legal && r_dec.main && !r_pc_i[2];
   assign r_fp_word   = r_candidate ? r_word1 : r_word;
-  assign r_clash     = r_dec.fmem && r_dec.load &&
-                       ((r_word[11:7] == r_word1[11:7]) || (r_fpd_o.reads1 && (r_word[11:7] == r_word1[19:15])) ||
-                        (r_fpd_o.reads2 && (r_word[11:7] == r_word1[24:20])) ||
-                        (r_fpd_o.reads3 && (r_word[11:7] == r_word1[31:27])));
+  always_comb begin
+    r_clash = 1'b0;
+    if (r_dec.fmem && r_dec.load) begin
+      r_clash = tile_pkg::overlap(r_word[11:7], r_dec.count_rd, r_word1[11:7], r_fpd_o.count_rd) ||
+                tile_pkg::overlap(r_word[11:7], r_dec.count_rd, r_word1[19:15], r_fpd_o.count1) ||
+                tile_pkg::overlap(r_word[11:7], r_dec.count_rd, r_word1[24:20], r_fpd_o.count2) ||
+                tile_pkg::overlap(r_word[11:7], r_dec.count_rd, r_word1[31:27], r_fpd_o.count3);
+      // The second load of a stream instruction writes the pair that its field rs1 names.
+      if (r_dec.stream && r_dec.uses[1])
+        r_clash = r_clash || tile_pkg::overlap(r_word[19:15], 3'd2, r_word1[11:7], r_fpd_o.count_rd) ||
+                  tile_pkg::overlap(r_word[19:15], 3'd2, r_word1[19:15], r_fpd_o.count1) ||
+                  tile_pkg::overlap(r_word[19:15], 3'd2, r_word1[24:20], r_fpd_o.count2) ||
+                  tile_pkg::overlap(r_word[19:15], 3'd2, r_word1[31:27], r_fpd_o.count3);
+    end
+  end
   assign r_pair      = r_candidate && r_fpd_o.legal && r_fpd_o.aux && !r_clash;
   assign r_solo_fp   = r_worker && !r_dec.legal && r_fpd_o.legal;
   assign r_has_fp_o  = r_pair || r_solo_fp;
@@ -114,15 +132,20 @@ module tile_read (
     .rs1_i        (r_fp_word[19:15]),
     .rs2_i        (r_fp_word[24:20]),
     .rs3_i        (r_fp_word[31:27]),
-    .store_i      (r_word[24:20]),
+    .quad_i       (r_fpd_o.count1[2]),
+    .store_i      (r_dec.data_rd ? r_word[11:7] : r_word[24:20]),
     .rd1_o        (r_f1_o),
     .rd2_o        (r_f2_o),
-    .rd3_o        (r_f3),
+    .rd3_o        (r_f3_o),
     .store_o      (r_fstore),
     .we_main_i    (w_fmain_we_i),
+    .pair_main_i  (w_fmain_pair_i),
     .wreg_main_i  (w_fmain_rd_i),
     .wdata_main_i (w_fmain_val_i),
-    .we_aux_i     (w_faux_we_i),
+    .we_second_i  (w_fsecond_we_i),
+    .wreg_second_i  (w_fsecond_rd_i),
+    .wdata_second_i (w_fsecond_val_i),
+    .count_aux_i  (w_faux_count_i),
     .wreg_aux_i   (w_faux_rd_i),
     .wdata_aux_i  (w_faux_val_i),
     .wctx_i       (w_ctx_i),
@@ -145,11 +168,11 @@ module tile_read (
       x_rs3_q      <= r_rs3;
       x_a_q        <= r_dec.a_pc ? r_pc_i : r_dec.a_zero ? 32'd0 : r_rs1;
       x_b_q        <= r_dec.b_imm ? r_dec.imm : r_rs2;
-      x_sdata_q    <= r_dec.fmem ? r_fstore : r_rs2;
-      if (r_has_fp_o) begin
-        x_fa_q <= r_fpd_o.x_rs1 ? r_rs1 : r_f1_o;
-        x_fb_q <= r_f2_o;
-        x_fc_q <= r_f3;
+      x_sdata_q    <= r_dec.fmem ? r_fstore : {32'd0, r_rs2};
+      if (r_has_fp_o && (r_fpd_o.unit == tile_pkg::UnitFpu)) begin
+        x_fa_q <= r_fpd_o.x_rs1 ? r_rs1 : r_f1_o[31:0];
+        x_fb_q <= r_f2_o[31:0];
+        x_fc_q <= r_f3_o[31:0];
       end
     end
   end

@@ -2,7 +2,8 @@
 // (core.md section 9). A slot has at most one instruction under way, so the records wait in a store indexed by slot.
 //
 // One value, `value`, is kept for what excludes each other: mtval of a trap, the CSR written, pc of x.run, the memory
-// address; `second` likewise for store data and the first argument of x.run. The rest is in the instruction word.
+// address; `second` likewise for store data and the first argument of x.run; `wide` is what accesses by doublewords add.
+// The rest is in the instruction word.
 module tile_retire (
   input  logic                    clk_i,
   input  logic                    rst_ni,
@@ -17,6 +18,7 @@ module tile_retire (
   input  logic [31:0]             value_i,
   input  logic [31:0]             second_i,
   input  logic [31:0]             third_i,    // second argument of x.run
+  input  logic [95:0]             wide_i,     // address of the second load, of the store, high half of its data
   input  logic                    aux_valid_i,
   input  tile_pkg::retire_flags_t aux_i,
   input  logic [31:0]             aux_pc_i,
@@ -32,6 +34,7 @@ module tile_retire (
   output logic [31:0]             value_o,
   output logic [31:0]             second_o,
   output logic [31:0]             third_o,
+  output logic [95:0]             wide_o,
   output logic                    aux_valid_o,
   output tile_pkg::retire_flags_t aux_o,
   output logic [31:0]             aux_pc_o,
@@ -47,6 +50,7 @@ module tile_retire (
   logic [31:0] value_q [0:5];
   logic [31:0] second_q [0:5];
   logic [31:0] third_q [0:5];
+  logic [95:0] wide_q [0:5];
   logic [31:0] aux_pc_q [0:5];
   logic [31:0] aux_word_q [0:5];
   logic [31:0] aux_next_pc_q [0:5];
@@ -70,6 +74,7 @@ module tile_retire (
       value_q[x_slot_i]   <= value_i;
       second_q[x_slot_i]  <= second_i;
       if (main_i.run) third_q[x_slot_i] <= third_i;
+      if (main_i.wide) wide_q[x_slot_i] <= wide_i;
     end
     if (aux_valid_i) begin
       aux_q[x_slot_i]         <= aux_i;
@@ -91,6 +96,7 @@ module tile_retire (
     value_o       = 32'd0;
     second_o      = 32'd0;
     third_o       = 32'd0;
+    wide_o        = 96'd0;
     if (main_valid_q[2]) begin
       main_o    = main_q[w_slot_i];
       pc_o      = pc_q[w_slot_i];
@@ -99,6 +105,7 @@ module tile_retire (
       value_o   = value_q[w_slot_i];
       second_o  = second_q[w_slot_i];
       third_o   = third_q[w_slot_i];
+      if (main_o.wide) wide_o = wide_q[w_slot_i];
     end
   end
 

@@ -15,7 +15,7 @@ module tile_write (
   // Decoded instruction and operands (tile_read).
   input  logic [31:0]        x_word_i,
   input  logic [31:0]        x_aux_word_i,
-  input  logic [31:0]        x_sdata_i,
+  input  logic [63:0]        x_sdata_i,
   input  tile_pkg::int_dec_t x_dec_i,
   input  tile_pkg::fp_dec_t  x_fpd_i,
   input  logic               x_pair_i,
@@ -46,7 +46,9 @@ module tile_write (
   input  logic [31:0]        xwstksz_i,
   input  logic [31:0]        xwra_i,
   input  logic               x_fetch_bad_i,      // there is no instruction
-  input  logic [31:0]        sum_i,              // address of the access
+  input  logic [31:0]        addr_i,             // of the load
+  input  logic [31:0]        addr2_i,            // of the second doubleword
+  input  logic [31:0]        store_addr_i,
   input  logic               trap_i,             // of MAIN or SOLO
   input  logic               aux_trap_i,
   input  logic               e_aux_i,            // F arithmetic takes effect
@@ -58,9 +60,15 @@ module tile_write (
   input  logic [1:0]         size_i,
   input  logic               x_ok_i,             // what was read in R takes effect
   input  logic               x_load_i,
+  input  logic               x_load2_i,
   input  logic               x_store_i,
-  // Value in W (tile_memory).
+  // Values in W (tile_memory), stream pointers in w_streams_o (tile_streams).
   input  logic [31:0]        w_val_i,
+  input  logic [63:0]        w_wide_i,
+  input  logic [63:0]        w_wide2_i,
+  input  logic [31:0]        w_s0_i,
+  input  logic [31:0]        w_s1_i,
+  input  logic [31:0]        w_s2_i,
   // FPU and divider lanes (tile_lanes).
   input  logic [31:0]        fpu_result_i,
   input  logic [4:0]         fpu_flags_i,
@@ -88,11 +96,23 @@ module tile_write (
   output logic               ret_fwe_o,
   output logic [4:0]         ret_frd_o,
   output logic [4:0]         ret_fflags_o,
+  output logic               ret_fpair_o,
+  output logic [63:0]        ret_fbits_o,
+  output logic               ret_fwe2_o,
+  output logic [4:0]         ret_frd2_o,
+  output logic [63:0]        ret_fbits2_o,
   output logic               ret_load_o,
+  output logic               ret_load2_o,
   output logic               ret_store_o,
   output logic [31:0]        ret_addr_o,
+  output logic [31:0]        ret_addr2_o,
+  output logic [31:0]        ret_store_addr_o,
   output logic [7:0]         ret_mask_o,
   output logic [63:0]        ret_wdata_o,
+  output logic [2:0]         ret_streams_o,
+  output logic [31:0]        ret_stream0_o,
+  output logic [31:0]        ret_stream1_o,
+  output logic [31:0]        ret_stream2_o,
   output logic [11:0]        ret_csr_o,
   output logic [31:0]        ret_csr_value_o,
   output logic [2:0]         ret_run_o,
@@ -123,14 +143,18 @@ module tile_write (
   output logic [4:0]         done_fflags_o,
   output logic               w_xwe_o,
   output logic               w_fmain_we_o,
-  output logic               w_faux_we_o,
+  output logic               w_fmain_pair_o,
+  output logic               w_fsecond_we_o,
+  output logic [2:0]         w_faux_count_o,
   output logic [2:0]         w_ctx_o,
   output logic [4:0]         w_xrd_o,
   output logic [4:0]         w_fmain_rd_o,
+  output logic [4:0]         w_fsecond_rd_o,
   output logic [4:0]         w_faux_rd_o,
   output logic [31:0]        w_xval_o,
-  output logic [31:0]        w_fmain_val_o,
-  output logic [31:0]        w_faux_val_o,
+  output logic [63:0]        w_fmain_val_o,
+  output logic [63:0]        w_fsecond_val_o,
+  output logic [127:0]       w_faux_val_o,
   output logic               flags_we_o,
   output logic [4:0]         flags_o,
   output logic               records_busy_o      // a record is under way
@@ -139,12 +163,13 @@ module tile_write (
   logic                    e_main_valid, e_aux_valid, w_main_valid, w_aux_valid, w_solo_fp;
   logic [31:0]             e_record_value, e_record_second, e_word_shown, w_pc, w_word, w_next_pc, w_record_value,
                            w_second, w_third, w_aux_pc, w_aux_word, w_aux_next_pc, w_value;
+  logic [95:0]             w_wide_record;
 
   always_comb begin
     e_main_valid    = e_valid_i && !(e_sync_i || e_exch_i || e_pkt_i) && !(x_ok_i && lone_aux_i);
     e_main          = '0;
-    e_record_value  = sum_i;
-    e_record_second = x_sdata_i;
+    e_record_value  = x_load_i ? addr_i : store_addr_i;
+    e_record_second = x_sdata_i[31:0];
     e_word_shown    = hold_go_i ? e_word_i : x_inject_i ? (inject_stray_i ? 32'd0 : late_word_i) :
                       x_fetch_bad_i ? 32'd0 : e_word_i;
     if (e_main_valid) begin
@@ -165,11 +190,15 @@ module tile_write (
           e_main.size    = size_i;
           e_main.pending = !x_solo_fp_i && x_dec_i.div;
           // A value for x[rd] stands in W or comes from a lane; x.sync writes when it ends.
-          e_main.xwe   = (x_solo_fp_i ? x_fpd_i.x_rd : x_dec_i.rd_x) && (x_word_i[11:7] != 5'd0);
-          e_main.fwe   = x_solo_fp_i ? !x_fpd_i.x_rd : (x_dec_i.load && x_dec_i.fmem);
-          e_main.load  = x_load_i;
-          e_main.store = x_store_i;
-          e_main.csr   = csr_written_i;
+          e_main.xwe     = (x_solo_fp_i ? x_fpd_i.x_rd : x_dec_i.rd_x) && (x_word_i[11:7] != 5'd0);
+          e_main.fcount  = x_solo_fp_i ? x_fpd_i.count_rd : x_dec_i.count_rd;
+          e_main.post    = !x_solo_fp_i && x_dec_i.post && (x_word_i[19:15] != 5'd0);
+          e_main.load    = x_load_i;
+          e_main.load2   = x_load2_i;
+          e_main.store   = x_store_i;
+          e_main.wide    = !x_solo_fp_i && x_dec_i.wide;
+          e_main.streams = x_solo_fp_i ? 3'd0 : x_dec_i.sset ? (3'd1 << x_word_i[26:25]) : x_dec_i.uses;
+          e_main.csr     = csr_written_i;
           if (csr_written_i) e_record_value = csr_after_i;
         end
       end
@@ -181,7 +210,9 @@ module tile_write (
       e_aux_main.trap     = aux_trap_i;
       e_aux_main.excepted = aux_trap_i && e_except_i;
       e_aux_main.paired   = x_pair_i;
-      e_aux_main.pending  = x_fpd_i.lane && !aux_trap_i;
+      e_aux_main.pending  = (x_fpd_i.slots != 3'd1) && !aux_trap_i;
+      e_aux_main.fcount   = x_fpd_i.count_rd;
+      e_aux_main.unit     = x_fpd_i.unit;
       e_aux_main.ctx      = e_ctx_i;
     end
   end
@@ -198,6 +229,7 @@ module tile_write (
     .value_i       (e_record_value),
     .second_i      (e_record_second),
     .third_i       (e_rs3_i),
+    .wide_i        ({x_load2_i ? addr2_i : 32'd0, x_store_i ? store_addr_i : 32'd0, x_store_i ? x_sdata_i[63:32] : 32'd0}),
     .aux_valid_i   (e_aux_valid),
     .aux_i         (e_aux_main),
     .aux_pc_i      (x_pair_i ? (x_pc_i + 32'd4) : x_pc_i),
@@ -212,6 +244,7 @@ module tile_write (
     .value_o       (w_record_value),
     .second_o      (w_second),
     .third_o       (w_third),
+    .wide_o        (w_wide_record),
     .aux_valid_o   (w_aux_valid),
     .aux_o         (w_aux),
     .aux_pc_o      (w_aux_pc),
@@ -223,17 +256,24 @@ module tile_write (
   assign w_value   = w_solo_fp ? fpu_result_i : w_val_i;
   assign w_ctx_o   = w_comp_i ? lane_ctx_i : w_late_we_i ? 3'd0 : w_main_valid ? w_main.ctx : w_aux.ctx;
 
-  assign w_xrd_o  = w_comp_i ? lane_rd_i : w_late_we_i ? late_word_i[11:7] : w_word[11:7];
-  assign w_xwe_o  = (w_xrd_o != 5'd0) && (w_comp_i ? !lane_fp_i : (w_late_we_i || (w_main.xwe && !w_main.pending)));
+  assign w_xrd_o  = w_comp_i ? lane_rd_i : w_late_we_i ? late_word_i[11:7] :
+                    w_main.post ? w_word[19:15] : w_word[11:7];
+  assign w_xwe_o  = (w_xrd_o != 5'd0) && (w_comp_i ? !lane_fp_i : (w_late_we_i || ((w_main.xwe || w_main.post) && !w_main.pending)));
   assign w_xval_o = w_comp_i ? lane_value_i : w_late_we_i ? {31'd0, late_vote_i} : w_value;
 
-  assign w_fmain_we_o  = w_main.load && w_main.fwe;
-  assign w_fmain_rd_o  = w_word[11:7];
-  assign w_fmain_val_o = w_val_i;
-  assign w_faux_we_o   = w_comp_i ? lane_fp_i
-                                : ((w_aux_valid && !w_aux.trap && !w_aux.pending) || (w_solo_fp && w_main.fwe));
-  assign w_faux_rd_o   = w_comp_i ? lane_rd_i : w_aux_valid ? w_aux_word[11:7] : w_word[11:7];
-  assign w_faux_val_o  = w_comp_i ? lane_value_i : fpu_result_i;
+  // A load writes f[rd] or a pair, and beside it the upper half of a quad or the pair of S1.
+  assign w_fmain_we_o    = w_main.load && (w_main.fcount != 3'd0);
+  assign w_fmain_pair_o  = w_main.wide;
+  assign w_fmain_rd_o    = w_word[11:7];
+  assign w_fmain_val_o   = w_main.wide ? w_wide_i : {32'd0, w_val_i};
+  assign w_fsecond_we_o  = w_main.load2;
+  assign w_fsecond_rd_o  = w_main.fcount[2] ? {w_word[11:9], 2'b10} : w_word[19:15];
+  assign w_fsecond_val_o = w_wide2_i;
+  assign w_faux_count_o  = w_comp_i ? {2'd0, lane_fp_i} :
+                           w_aux_valid ? ((w_aux.trap || w_aux.pending) ? 3'd0 : w_aux.fcount) :
+                           w_solo_fp ? w_main.fcount : 3'd0;
+  assign w_faux_rd_o     = w_comp_i ? lane_rd_i : w_aux_valid ? w_aux_word[11:7] : w_word[11:7];
+  assign w_faux_val_o    = {96'd0, w_comp_i ? lane_value_i : fpu_result_i};
   assign flags_we_o    = w_comp_i ? lane_fp_i : w_fp_i;
   assign flags_o       = w_comp_i ? lane_flags_i : fpu_flags_i;
 
@@ -250,17 +290,29 @@ module tile_write (
   assign ret_next_pc_o    = late_i ? (late_pc_i + 32'd4) : w_next_pc;
   assign ret_cause_o      = w_main.cause;
   assign ret_tval_o       = w_record_value;
-  assign ret_xrd_o        = (w_late_we_i || w_main.xwe) ? ret_word_o[11:7] : 5'd0;
+  assign ret_xrd_o        = w_main.post ? w_word[19:15] : (w_late_we_i || w_main.xwe) ? ret_word_o[11:7] : 5'd0;
   assign ret_value_o      = late_i ? {31'd0, w_late_we_i && late_vote_i} : w_value;
-  assign ret_fwe_o        = w_main.fwe;
+  assign ret_fwe_o        = (w_main.fcount != 3'd0);
   assign ret_frd_o        = w_word[11:7];
   assign ret_fflags_o     = w_solo_fp ? fpu_flags_i : 5'd0;
+  assign ret_fpair_o      = w_main.wide && w_main.load;
+  assign ret_fbits_o      = !ret_fwe_o ? 64'd0 : w_main.wide ? w_wide_i : {32'd0, w_value};
+  assign ret_fwe2_o       = w_fsecond_we_o;
+  assign ret_frd2_o       = w_fsecond_we_o ? w_fsecond_rd_o : 5'd0;
+  assign ret_fbits2_o     = w_fsecond_we_o ? w_wide2_i : 64'd0;
   assign ret_load_o       = w_main.load;
+  assign ret_load2_o      = w_main.load2;
   assign ret_store_o      = w_main.store;
   assign ret_addr_o       = w_record_value;
-  assign ret_mask_o       = (w_main.size == 2'd0) ? 8'h01 : (w_main.size == 2'd1) ? 8'h03 : 8'h0F;
+  assign ret_addr2_o      = w_wide_record[95:64];
+  assign ret_store_addr_o = w_main.wide ? w_wide_record[63:32] : w_main.store ? w_record_value : 32'd0;
+  assign ret_streams_o    = w_main.streams;
+  assign ret_stream0_o    = w_s0_i;
+  assign ret_stream1_o    = w_s1_i;
+  assign ret_stream2_o    = w_s2_i;
+  assign ret_mask_o       = w_main.wide ? 8'hFF : (w_main.size == 2'd0) ? 8'h01 : (w_main.size == 2'd1) ? 8'h03 : 8'h0F;
   assign ret_wdata_o      = (w_main.size == 2'd0) ? {56'd0, w_second[7:0]} :
-                            (w_main.size == 2'd1) ? {48'd0, w_second[15:0]} : {32'd0, w_second};
+                            (w_main.size == 2'd1) ? {48'd0, w_second[15:0]} : {w_wide_record[31:0], w_second};
   assign ret_csr_o        = w_main.csr ? w_word[31:20] : 12'd0;
   assign ret_csr_value_o  = w_record_value;
   assign ret_run_o        = w_main.run ? w_word[9:7] : 3'd0;

@@ -34,6 +34,17 @@ enum Unit : std::uint32_t {
   kPacket = 1u << 15,
   kDelay = 1u << 16,
   kExit = 1u << 17,
+  kWide = 1u << 18,
+  kQuad = 1u << 19,
+  kPost = 1u << 20,
+  kStream = 1u << 21,
+  kUses0 = 1u << 22,
+  kUses1 = 1u << 23,
+  kUses2 = 1u << 24,
+  kSset = 1u << 25,
+  kRpt = 1u << 26,
+  kLdw = 1u << 27,
+  kDataRd = 1u << 28,
 };
 
 /// Which parts of the tile an instruction asks for; 0: the ALU, or nothing (fence, wfi).
@@ -71,6 +82,29 @@ std::uint32_t unit(Op op) {
       return kDelay;
     case Op::x_exit:
       return kExit;
+    case Op::x_ld64:
+    case Op::x_ld64_r:
+      return kLoad | kFmem | kWide | kPost;
+    case Op::x_ld128:
+    case Op::x_ld128_r:
+      return kLoad | kFmem | kWide | kPost | kQuad;
+    case Op::x_st64:
+      return kStore | kFmem | kWide | kPost;
+    case Op::x_st64_r:
+      return kStore | kFmem | kWide | kPost | kDataRd;
+    case Op::x_ld2:
+      return kLoad | kFmem | kWide | kStream | kUses0 | kUses1;
+    case Op::x_ldst:
+      return kLoad | kStore | kFmem | kWide | kStream | kUses0 | kUses2;
+    case Op::x_ld2st:
+      return kLoad | kStore | kFmem | kWide | kStream | kUses0 | kUses1 | kUses2;
+    case Op::x_sset:
+      return kSset;
+    case Op::x_rpt:
+    case Op::x_rpti:
+      return kRpt;
+    case Op::x_amp_ldw:
+      return kLdw;
     default:
       return 0;
   }
@@ -105,12 +139,37 @@ unsigned alu(Op op) {
     case Op::and_:
     case Op::andi:
       return 7;
+    case Op::x_clz:
+      return 9;
+    case Op::x_ctz:
+      return 10;
+    case Op::x_cpop:
+      return 11;
+    case Op::x_brev:
+      return 12;
+    case Op::x_shuf8:
+      return 14;
     default:
       return 0;
   }
 }
 
-bool computes(Op op) { return op == Op::lui || op == Op::auipc || (op >= Op::addi && op <= Op::and_); }
+bool computes(Op op) {
+  return op == Op::lui || op == Op::auipc || (op >= Op::addi && op <= Op::and_) ||
+         (op >= Op::x_clz && op <= Op::x_shuf8);
+}
+
+/// The unit of arithmetic on f registers: 0 FPU, 1 SIMD, 2 transcendental, 3 AMP (tile_pkg::f_unit_e).
+unsigned f_unit(Op op) {
+  if (op >= Op::x_exp_f16v2 && op <= Op::x_rsqrt_f32) return 2;
+  if (op >= Op::x_amp_f16 && op <= Op::x_amp_io) return 3;
+  return op >= Op::x_add_f16v2 ? 1 : 0;
+}
+
+bool draws(Op op) {
+  return op == Op::x_urand32 || op == Op::x_urand64 || op == Op::x_cvt_sr_f16_f32 || op == Op::x_cvt_sr_f16v2_f32v2 ||
+         op == Op::x_cvt_sr_f16v4_f32v4;
+}
 
 class Comparison {
  public:
@@ -149,7 +208,8 @@ class Comparison {
   /// What differs, empty if nothing does.
   std::string compare(std::uint32_t w, Op op) const {
     const Info& i = info(op);
-    const bool known = op != Op::illegal, is_fp = i.fp != FpOp::none;
+    // The decoder of arithmetic has all of F but loads and stores, and custom-2 and custom-3.
+    const bool known = op != Op::illegal, is_fp = i.fp != FpOp::none || (known && i.klass == Class::aux);
     if (rtl_->legal_supervisor_o != (known && i.role != Role::worker)) return "legality in the supervisor";
     if ((rtl_->legal_worker_o || rtl_->fp_legal_o) != (known && i.role != Role::supervisor))
       return "legality in a worker";
@@ -157,15 +217,21 @@ class Comparison {
     if (rtl_->role_bound_o) return "more than legality depends on the role";
     if (!known) return "";
     if (rtl_->fp_legal_o != is_fp) return "which decoder claims it";
-    return is_fp ? compare_fp(i) : compare_int(w, op, i);
+    return is_fp ? compare_fp(op, i) : compare_int(w, op, i);
   }
 
   std::string compare_int(std::uint32_t w, Op op, const Info& i) const {
     if (rtl_->unit_o != unit(op)) return "unit";
     if ((rtl_->main_o ? Class::main_ : Class::solo) != i.klass) return "class";
-    if ((rtl_->unit_o & kDiv ? 6 : 1) != i.slots) return "slots";
+    if ((rtl_->unit_o & kDiv ? 6 : rtl_->unit_o & kLdw ? 3 : 1) != i.slots) return "slots";
     // x.sync writes rd when it is released.
     if (rtl_->rd_x_o != (i.rd.file == File::x && i.rd.write && op != Op::x_sync)) return "write of x[rd]";
+    if (rtl_->count_rd_o != (i.rd.file == File::f && i.rd.write ? i.rd.count : 0)) return "f registers of rd";
+    const bool uses_f = i.rd.file == File::f || i.rs2.file == File::f;
+    if (((rtl_->unit_o & kFmem) != 0) != uses_f) return "use of f registers";
+    if (((rtl_->unit_o & kPost) != 0) != (i.rs1.file == File::x && i.rs1.write)) return "write of x[rs1]";
+    const bool second = i.rs1.file == File::f && i.rs1.write;
+    if (((rtl_->unit_o & kUses1) != 0) != second) return "f registers of rs1";
     const bool has_imm = i.imm != Imm::none && i.imm != Imm::csr;
     const std::uint32_t mask = i.imm == Imm::shamt ? 31u : ~0u;
     if (has_imm && (rtl_->imm_o & mask) != immediate(i.imm, w)) return "immediate";
@@ -178,9 +244,19 @@ class Comparison {
     return "";
   }
 
-  std::string compare_fp(const Info& i) const {
+  std::string compare_fp(Op op, const Info& i) const {
     if ((rtl_->fp_aux_o ? Class::aux : Class::solo) != i.klass) return "class";
-    if ((rtl_->fp_lane_o ? 5 : 1) != i.slots) return "slots";
+    if (rtl_->fp_slots_o != i.slots) return "slots";
+    if (rtl_->fp_unit_o != f_unit(op)) return "unit";
+    if (rtl_->fp_draws_o != draws(op)) return "PRNG step";
+    const auto count = [](const Reg& r, bool used) { return r.file == File::f && used ? unsigned{r.count} : 0u; };
+    // A read that is not one would cost pairs with loads.
+    if (rtl_->fp_counts_o != (count(i.rs1, i.rs1.read) | count(i.rs2, i.rs2.read) << 3 |
+                              count(i.rs3, i.rs3.read) << 6 | count(i.rd, i.rd.write) << 9))
+      return "f registers";
+    if (i.rd.read) return "rd is read, which the decoder does not know";
+    if (i.fp == FpOp::none) return rtl_->fp_xop_o == static_cast<unsigned>(op) ? "" : "operation";
+    if (rtl_->fp_lane_o != (i.slots == 5)) return "lane";
     if (rtl_->fp_lane_o) {
       if ((rtl_->fp_sqrt_o ? FpOp::sqrt : FpOp::div) != i.fp) return "operation of the divider";
     } else if (static_cast<FpOp>(rtl_->fp_op_o) != i.fp) {
@@ -189,9 +265,6 @@ class Comparison {
     if (rtl_->fp_rounds_o != ((i.mask & 0x7000u) == 0)) return "rounding mode";
     if (rtl_->fp_x_rd_o != (i.rd.file == File::x)) return "file of rd";
     if (rtl_->fp_x_rs1_o != (i.rs1.file == File::x)) return "file of rs1";
-    const auto reads = [](const Reg& r) { return r.file == File::f && r.read ? 1u : 0u; };
-    // A read that is not one would cost pairs with flw.
-    if (rtl_->fp_reads_o != (reads(i.rs1) | reads(i.rs2) << 1 | reads(i.rs3) << 2)) return "f registers read";
     return "";
   }
 
@@ -203,8 +276,8 @@ class Comparison {
 
 TEST(DecodeRtl, EveryOpcodeFunct3AndFunct7) {
   constexpr std::array<std::uint32_t, 9> kRs2 = {0, 1, 2, 3, 4, 5, 8, 16, 31};
-  // rd and rs1: both 0 as system instructions want them, one of them not, the last worker of x.run and beyond.
-  constexpr std::array<std::array<std::uint32_t, 2>, 5> kRdRs1 = {{{0, 0}, {0, 1}, {1, 0}, {7, 9}, {8, 31}}};
+  // rd and rs1: both 0 as system instructions want them, one of them not, the last worker of x.run and beyond; quads.
+  constexpr std::array<std::array<std::uint32_t, 2>, 6> kRdRs1 = {{{0, 0}, {0, 1}, {1, 0}, {7, 9}, {8, 31}, {8, 4}}};
   Comparison comparison;
   for (std::uint32_t opcode = 0; opcode < 128; ++opcode) {
     for (std::uint32_t funct3 = 0; funct3 < 8; ++funct3) {
