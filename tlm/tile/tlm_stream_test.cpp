@@ -2,23 +2,9 @@
 // 9, 10.
 #include <gtest/gtest.h>
 
-#include <ostream>
-
 #include "tlm/tile/tile_bench.h"
 
 namespace tessera {
-
-/// For messages: what differs is told by the fields that differ most often.
-void PrintTo(const RetireRecord& r, std::ostream* out) {
-  *out << "cycle " << r.cycle << " pc " << std::hex << r.pc << " word " << r.word << " next " << r.next_pc << " trap "
-       << r.trap << " cause " << r.cause << " tval " << r.tval << " x" << std::dec << int{r.xrd} << "=" << std::hex
-       << r.xval;
-  for (const auto& f : r.fwrite) *out << " f" << int{f.valid} << ":" << int{f.reg} << "=" << f.bits;
-  *out << " read " << r.mem_read << " " << r.read_addr[0] << " " << r.read_addr[1] << " write " << r.mem_write << " "
-       << r.write_addr << " " << int{r.write_mask} << " " << r.write_data << " streams " << int{r.streams} << " "
-       << r.stream_addr[0] << " " << r.stream_addr[1] << " " << r.stream_addr[2] << " csr " << r.csr << "="
-       << r.csr_value << " drew " << r.drew << " amp " << int{r.amp} << std::dec;
-}
 
 namespace {
 
