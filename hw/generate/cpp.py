@@ -93,7 +93,7 @@ struct Info {
     out.append("}};\n")
     out.append("[[nodiscard]] constexpr const Info& info(Op op) { return kTable[static_cast<unsigned>(op)]; }\n")
     out.append("/// Decodes by encoding alone; `reserved`: also instructions that are not implemented yet.")
-    out.append("[[nodiscard]] constexpr Op decode_word(std::uint32_t w, bool reserved) {")
+    out.append("[[nodiscard]] constexpr Op decode_word(std::uint32_t w, [[maybe_unused]] bool reserved) {")
     out.append("  switch (w & 0x7F) {")
     for opcode, by_funct3 in groups(model.instructions):
         out.append(f"    case 0x{opcode:02X}:")
