@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <stdexcept>
 #include <tuple>
 
 #include "hw/error.h"
@@ -205,6 +206,8 @@ void Ipu::settle(unsigned t, const TileStop& stop) {
     case TileStop::Kind::idle:
       seat.status = TileStatus::idle;
       return;
+    case TileStop::Kind::halted:
+      throw std::logic_error("a tile of a chip was halted, but no debugger reaches it");
   }
 }
 
