@@ -57,12 +57,13 @@ class Format:
         self.v_table = columns(v_segments, self.g)
 
 
-# Sizes are the smallest with which the tests' bounds hold with room to spare; the f16 path is proved by all its inputs.
+# f16: smaller sizes round some input wrongly (24 to 26 fraction bits: one or two); all inputs are tested. f32: far less
+# than the 2 ulp allowed, measured over all inputs; a few bits less would save little.
+F16 = Format("f16", 16, 11, fraction_bits=27, delta_bits=18, horner_bits=(8, 14), log2e_bits=26, log_bits=4, far=5,
+             same=-6, tiers=3, functions=[EXP, LOG, TANH, SIGMOID], cuts=["reduce", "linear"])
 F32 = Format("f32", 32, 24, fraction_bits=30, delta_bits=25, horner_bits=(16, 22), log2e_bits=35, log_bits=6, far=7,
              same=-12, tiers=4, functions=[EXP, LOG, TANH, SIGMOID, RSQRT],
              cuts=["unpack", "reduce", "table", "cubic", "square", "linear", "product", "sum", "normalise"])
-F16 = Format("f16", 16, 11, fraction_bits=28, delta_bits=23, horner_bits=(14, 20), log2e_bits=30, log_bits=5, far=5,
-             same=-6, tiers=3, functions=[EXP, LOG, TANH, SIGMOID], cuts=["reduce", "linear"])
 FORMATS = [F16, F32]
 
 

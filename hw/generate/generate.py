@@ -1,6 +1,6 @@
 """Writes every generated file: generate.py OUTPUT_FOLDER [--docs FOLDER].
 
-OUTPUT_FOLDER gets hw/generated/*, rtl/tessera_pkg.sv, firmware/tessera/*.h and, in hw/checks, what the agreement test
+OUTPUT_FOLDER gets hw/generated/*, rtl/*.sv, firmware/tessera/*.h and, in hw/checks, what the agreement test
 evaluates; with --docs FOLDER the manual pages are written there and nothing else. A file is touched only if its content changes.
 """
 
@@ -42,6 +42,8 @@ def main(arguments):
     write(out / "hw/generated/machine.h", cpp.machine(model))
     write(out / "hw/generated/registers.h", cpp.registers(model))
     write(out / "hw/generated/transcendental.inc", arith.cpp())
+    for form in arith.transcendental.FORMATS:
+        write(out / f"rtl/transcendental_{form.name}.sv", arith.sv(form))
     write(out / "rtl/tessera_pkg.sv", sv.package(model))
     write(out / "firmware/tessera/machine.h", c.machine(model))
     write(out / "firmware/tessera/xtile.h", c_xtile.header(model))
