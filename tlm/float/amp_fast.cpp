@@ -5,14 +5,11 @@
 #include <cstring>
 #include <utility>
 
-#include "tlm/float/fast.h"
+#include "tlm/float/amp_vector.h"
 #include "tlm/float/half.h"
 #include "tlm/float/simd_fast.h"
 
-#if TESSERA_FLOAT_SSE
-#include <immintrin.h>
-#define VECTOR __attribute__((target("avx2,fma,f16c")))
-#endif
+#define VECTOR TESSERA_VECTOR
 
 namespace tessera::fp::fast {
 namespace {
@@ -43,45 +40,27 @@ std::uint64_t pass(unsigned p, const AmpReady&, AmpSums& sums, std::uint64_t, st
 
 /// Stores set A, canonical; swaps behind the last phase.
 VECTOR inline void finish(AmpSums& sums, __m256 a, bool last) {
-  const __m256 nan = _mm256_castsi256_ps(_mm256_set1_epi32(0x7fc00000));
-  a = _mm256_blendv_ps(a, nan, _mm256_cmp_ps(a, a, _CMP_UNORD_Q));
-  auto* const to_a = reinterpret_cast<float*>(sums.a.data());
-  auto* const to_b = reinterpret_cast<float*>(sums.b.data());
+  a = vector::canonical(a);
   if (last) {
-    const __m256 b = _mm256_loadu_ps(to_b);
-    _mm256_storeu_ps(to_b, a);
-    _mm256_storeu_ps(to_a, b);
+    const __m256 b = vector::load(sums.b);
+    vector::store(sums.b, a);
+    vector::store(sums.a, b);
   } else {
-    _mm256_storeu_ps(to_a, a);
+    vector::store(sums.a, a);
   }
-}
-
-/// Four activations as f32, in both halves of a vector: those of the low and of the high four engines.
-VECTOR inline __m256 activations(std::uint64_t low, std::uint64_t high) {
-  return _mm256_cvtph_ps(_mm_set_epi64x(static_cast<long long>(high), static_cast<long long>(low)));
-}
-
-VECTOR inline __m256 step(__m256 a, __m256 x, const float (*w)[8]) {
-  const __m256 x0 = _mm256_permute_ps(x, 0x00), x1 = _mm256_permute_ps(x, 0x55), x2 = _mm256_permute_ps(x, 0xaa),
-               x3 = _mm256_permute_ps(x, 0xff);
-  const __m256 left = _mm256_fmadd_ps(x1, _mm256_load_ps(w[1]), _mm256_mul_ps(x0, _mm256_load_ps(w[0])));
-  const __m256 right = _mm256_fmadd_ps(x3, _mm256_load_ps(w[3]), _mm256_mul_ps(x2, _mm256_load_ps(w[2])));
-  return _mm256_add_ps(a, _mm256_add_ps(left, right));
 }
 
 VECTOR std::uint64_t vector_f16(unsigned p, const AmpReady& weights, AmpSums& sums, std::uint64_t rs1, std::uint64_t,
                                 std::uint64_t rs3) {
   const std::uint64_t out = exchange_pair(sums, p, rs3);
-  const __m256 a = _mm256_loadu_ps(reinterpret_cast<const float*>(sums.a.data()));
-  finish(sums, step(a, activations(rs1, rs1), weights.half[p]), p == 3);
+  finish(sums, vector::step(vector::load(sums.a), vector::activations(rs1, rs1), weights.half[p]), p == 3);
   return out;
 }
 
 VECTOR std::uint64_t vector_g(unsigned p, const AmpReady& weights, AmpSums& sums, std::uint64_t rs1, std::uint64_t rs2,
                               std::uint64_t rs3) {
   const std::uint64_t out = exchange_pair(sums, p, rs3);
-  const __m256 a = _mm256_loadu_ps(reinterpret_cast<const float*>(sums.a.data()));
-  finish(sums, step(a, activations(rs1, rs2), weights.half[p]), p == 3);
+  finish(sums, vector::step(vector::load(sums.a), vector::activations(rs1, rs2), weights.half[p]), p == 3);
   return out;
 }
 
@@ -90,7 +69,7 @@ VECTOR std::uint64_t vector_f32(unsigned p, const AmpReady& weights, AmpSums& su
   const std::uint64_t out = std::exchange(sums.b[p], static_cast<std::uint32_t>(rs3));
   const __m256 x = _mm256_castsi256_ps(_mm256_set1_epi32(static_cast<int>(rs1)));
   const __m256 w = _mm256_load_ps(reinterpret_cast<const float*>(weights.single[p]));
-  finish(sums, _mm256_fmadd_ps(x, w, _mm256_loadu_ps(reinterpret_cast<const float*>(sums.a.data()))), p == 7);
+  finish(sums, _mm256_fmadd_ps(x, w, vector::load(sums.a)), p == 7);
   return out;
 }
 

@@ -61,19 +61,6 @@ void decode_pair(const std::uint8_t* bytes, Role role, Decoded* out) {
     out[0].flags |= Decoded::kPair;
 }
 
-void CodePage::decode(const std::uint8_t* page_bytes, unsigned index) {
-  index &= ~1u;
-  decode_pair(page_bytes + 4 * index, role, &decoded[index]);
-  decoded_pair[index / 2] = true;
-  for (unsigned i = index; i < index + 2; ++i) fast[i] = threaded_op(decoded[i], i, address + 4 * i);
-}
-
-void CodePage::forget(unsigned index) {
-  index &= ~1u;
-  fast[index] = fast[index + 1] = undecoded_op();
-  decoded_pair[index / 2] = false;
-}
-
 std::shared_ptr<CodePage> CodeCache::find(Role role, Address address, const std::uint8_t* bytes) {
   const std::uint64_t key = hash(bytes, address, role);
   const std::lock_guard<std::mutex> lock(mutex_);
@@ -89,8 +76,7 @@ std::shared_ptr<CodePage> CodeCache::find(Role role, Address address, const std:
   page->role = role;
   page->shared = true;
   page->address = address;
-  for (unsigned i = 0; i < kPageWords; i += 2) page->decode(bytes, i);
-  page->fast[kPageWords] = page_end_op();
+  page->decode_all(bytes);
   std::uint32_t run = 0;
   for (const Decoded& d : page->decoded) {
     run += d.slots;

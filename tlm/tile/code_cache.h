@@ -40,6 +40,7 @@ struct FastOp {
   std::uint8_t rd = 0, rs1 = 0, rs2 = 0, rs3 = 0;
 };
 
+inline constexpr unsigned kLongestBody = 64;  ///< doublewords of an x.rpt
 inline constexpr unsigned kPageBits = 12, kPageBytes = 1u << kPageBits, kPageWords = kPageBytes / 4;
 
 /// Decodes one word for a role (without pairing).
@@ -50,17 +51,34 @@ void decode_pair(const std::uint8_t* bytes, Role role, Decoded* out);
 struct CodePage {
   std::array<Decoded, kPageWords> decoded;
   std::array<FastOp, kPageWords + 1> fast;  ///< the last one leads to the next page
+  /// Where an x.rpt body may end before a word: the handler proper of that word, whose place a test for the end takes.
+  std::array<const void*, kPageWords + 1> behind{};
   std::uint32_t longest = 0;  ///< upper bound of the slots from any word to the next jump out of a straight line
   Role role = Role::supervisor;
   bool shared = false;
   std::array<bool, kPageWords / 2> decoded_pair{};  ///< doublewords that stand decoded
   Address address = 0;
 
+  /// Decodes the whole page.
+  void decode_all(const std::uint8_t* page_bytes);
   /// Decodes the doubleword that holds word `index`.
   void decode(const std::uint8_t* page_bytes, unsigned index);
   /// Marks the doubleword that holds word `index` as to be decoded before it runs.
   void forget(unsigned index);
   [[nodiscard]] bool known(unsigned index) const { return decoded_pair[index / 2]; }
+  /// From now on the end of an x.rpt body is looked for before word `index` (0..kPageWords).
+  void mark(unsigned index);
+
+ private:
+  void put(unsigned index, const FastOp& op);
+  /// Makes the operation of a decoded word anew, from it and what stands around it.
+  void refresh(unsigned index);
+  /// The same for repeats and groups in the `words` words before `index`.
+  void refresh_before(unsigned index, unsigned words);
+  /// The body of the x.rpt in word `index` lies in this page, decoded, without transfers of control.
+  [[nodiscard]] bool repeats_in_place(unsigned index) const;
+  /// x.ld2st with x.amp.f16 of phases 0 to 3 from word `index` on.
+  [[nodiscard]] bool starts_amp_group(unsigned index) const;
 };
 
 /// Pages shared by the tiles of a process; a chip gives one to all its tiles. Safe for several threads.

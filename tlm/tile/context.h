@@ -13,7 +13,7 @@ namespace tessera {
 /// One of the seven contexts. Register 32 is where writes to x0 go, so that handlers need no test.
 struct TileContext {
   std::array<std::uint32_t, 33> x{};
-  std::array<std::uint32_t, 32> f{};
+  alignas(16) std::array<std::uint32_t, 32> f{};
   ContextId id = 0;
   ContextState::Run run = ContextState::Run::idle;
   Address pc = 0;
@@ -34,7 +34,7 @@ struct TileContext {
   std::array<std::uint32_t, 4> rng{};     ///< s0 low, high, s1 low, high
   std::array<Address, 3> stream{};        ///< S0, S1, S2
   std::array<std::uint32_t, 3> stride{};  ///< of each: A in bits 15:0, B in 31:16, signed, units of 8 bytes
-  fp::AmpSums sums;
+  alignas(32) fp::AmpSums sums;
 
   /// x.rpt: rounds that are left, this one counted (xrpt; kept over traps and x.run), and the body while it is active.
   std::uint32_t repeats = 0;

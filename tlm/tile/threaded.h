@@ -1,4 +1,4 @@
-// Threaded operations made from decoded instructions: the handlers live in tlm_fast.cpp.
+// Threaded operations made from decoded instructions (threaded.cpp); the handlers live in tlm_fast.cpp.
 #pragma once
 
 #include "tlm/tile/code_cache.h"
@@ -13,5 +13,8 @@ namespace tessera {
 [[nodiscard]] FastOp page_end_op();
 /// True for what never goes on to the next word as threaded code: jumps, and everything left to the slow path.
 [[nodiscard]] bool leaves_straight_line(const Decoded& in);
+
+/// True for what traps inside an active x.rpt.
+[[nodiscard]] bool transfers_control(const Decoded& in);
 
 }  // namespace tessera

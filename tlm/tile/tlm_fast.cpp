@@ -10,10 +10,14 @@
 
 #include "hw/generated/isa.h"
 #include "hw/generated/machine.h"
+#include "tlm/float/amp_fast.h"
 #include "tlm/float/fast.h"
+#include "tlm/float/simd.h"
+#include "tlm/float/simd_fast.h"
 #include "tlm/tile/alu.h"
 #include "tlm/tile/threaded.h"
-#include "tlm/tile/tlm_tile.h"
+#include "tlm/tile/tlm_fast_amp.h"
+#include "tlm/tile/tlm_handlers.h"
 
 namespace tessera {
 
@@ -22,16 +26,6 @@ using isa::Op;
 /// Memory seen as another type.
 template <typename T>
 using Aliased [[gnu::may_alias]] = T;
-
-/// Addresses of handlers by instruction. `paired`: as MAIN of a pair; `far`: a jump that leaves its page; `other`: the
-/// variant for another rounding field.
-struct TlmTile::Handlers {
-  std::array<const void*, isa::kOpCount> plain{}, paired{}, far{}, other{};
-  const void* slow = nullptr;
-  const void* generic_float = nullptr;
-  const void* undecoded = nullptr;
-  const void* page_end = nullptr;
-};
 
 const TlmTile::Handlers& TlmTile::handlers() {
   static const Handlers table = [] {
@@ -42,121 +36,22 @@ const TlmTile::Handlers& TlmTile::handlers() {
   return table;
 }
 
-/// Reads the private table for the decoder.
-class HandlerAccess {
- public:
-  using Handlers = TlmTile::Handlers;
-  static const Handlers& get() { return TlmTile::handlers(); }
-};
-
 namespace {
 
-constexpr bool is_branch(Op op) {
-  switch (op) {
-#define X(name, condition) case Op::name:
-    TESSERA_BRANCHES(X)
-#undef X
-    return true;
-    default:
-      return false;
-  }
-}
-
-/// Loads and stores: their immediate is biased by the SRAM base, so a handler checks an offset.
-constexpr bool is_access(Op op) {
-  switch (op) {
-    case Op::lb:
-    case Op::lbu:
-    case Op::lh:
-    case Op::lhu:
-    case Op::lw:
-    case Op::flw:
-    case Op::sb:
-    case Op::sh:
-    case Op::sw:
-    case Op::fsw:
-      return true;
-    default:
-      return false;
-  }
-}
-
-const void* float_handler(const HandlerAccess::Handlers& h, const Decoded& in, Op op) {
-  if (op == Op::fcvt_w_s || op == Op::fcvt_wu_s) {
-    if (in.rm() == 1) return h.other[in.op];
-    return in.rm() == 0 || in.rm() == 7 ? h.plain[in.op] : h.generic_float;
-  }
-  switch (op) {
-    case Op::fadd_s:
-    case Op::fsub_s:
-    case Op::fmul_s:
-    case Op::fdiv_s:
-    case Op::fsqrt_s:
-    case Op::fmadd_s:
-    case Op::fmsub_s:
-    case Op::fnmadd_s:
-    case Op::fnmsub_s:
-    case Op::fcvt_s_w:
-    case Op::fcvt_s_wu:
-      return in.rm() == 0 || in.rm() == 7 ? h.plain[in.op] : h.generic_float;
-    default:
-      return h.plain[in.op];
-  }
+/// By selector: +8, A, B, none.
+std::array<std::uint32_t, 4> stream_steps(std::uint32_t strides) {
+  return {8, 8u * static_cast<std::uint32_t>(static_cast<std::int16_t>(strides)),
+          8u * static_cast<std::uint32_t>(static_cast<std::int16_t>(strides >> 16)), 0};
 }
 
 }  // namespace
 
-FastOp threaded_op(const Decoded& in, unsigned index, Address pc) {
-  const auto& h = HandlerAccess::get();
-  const Op op = static_cast<Op>(in.op);
-  const isa::Info& info = isa::info(op);
-  FastOp out;
-  out.imm = in.imm;
-  out.rd = info.rd.file == isa::File::x && in.rd == 0 ? 32 : in.rd;
-  out.rs1 = in.rs1;
-  out.rs2 = in.rs2;
-  out.rs3 = in.rs3;
-  out.handler = in.pair() ? h.paired[in.op] : h.plain[in.op];
-  if (out.handler == nullptr) out.handler = h.slow;
-  if (is_access(op)) out.imm = static_cast<std::int32_t>(static_cast<std::uint32_t>(in.imm) - kSramBase);
-  if (op == Op::auipc) out.imm = static_cast<std::int32_t>(pc + static_cast<std::uint32_t>(in.imm));
-  if (info.fp != isa::FpOp::none) out.handler = float_handler(h, in, op);
-  if (is_branch(op) || op == Op::jal) {
-    const std::int32_t target = static_cast<std::int32_t>(index) + in.imm / 4;
-    if (in.imm % 4 != 0) {
-      out.handler = h.slow;
-    } else if (target >= 0 && target < static_cast<std::int32_t>(kPageWords)) {
-      out.imm = in.imm / 4 * static_cast<std::int32_t>(sizeof(FastOp));
-    } else {
-      out.handler = h.far[in.op];
-    }
-  }
-  return out;
-}
+bool TlmTile::fast_able(const TileContext& c) { return c.supervisor() || (c.fs && c.frm == 0); }
 
-FastOp undecoded_op() {
-  FastOp out;
-  out.handler = HandlerAccess::get().undecoded;
-  return out;
+void TlmTile::run_fast(TileContext& c, Cycle limit, Cycle enough) {
+  if (c.looping && !loop_ready(c.loop_start, c.loop_end)) return;
+  run_threaded(this, &c, limit, enough, nullptr);
 }
-
-FastOp page_end_op() {
-  FastOp out;
-  out.handler = HandlerAccess::get().page_end;
-  return out;
-}
-
-bool leaves_straight_line(const Decoded& in) {
-  const auto& h = HandlerAccess::get();
-  return h.plain[in.op] == nullptr || static_cast<Op>(in.op) == Op::jal || static_cast<Op>(in.op) == Op::jalr;
-}
-
-bool TlmTile::fast_able(const TileContext& c) {
-  // The body of an active x.rpt is left to the slow interpreter, which counts its rounds.
-  return c.supervisor() || (c.fs && c.frm == 0 && !c.looping);
-}
-
-void TlmTile::run_fast(TileContext& c, Cycle limit, Cycle enough) { run_threaded(this, &c, limit, enough, nullptr); }
 
 bool TlmTile::store_now(std::uint32_t offset, unsigned bytes, Address pc) const {
   // A store over its own doubleword (the pair was fetched as it was), and one that ends the run, go the slow way.
@@ -196,7 +91,38 @@ void TlmTile::run_threaded(TlmTile* tile, TileContext* c, Cycle limit, Cycle eno
     X(sw, )
     X(flw, )
     X(fsw, )
+    X(x_ld64, )
+    X(x_ld64_r, )
+    X(x_ld128, )
+    X(x_ld128_r, )
+    X(x_st64, )
+    X(x_st64_r, )
+    X(x_ld2, )
+    X(x_ldst, )
+    X(x_ld2st, )
+    X(x_sset, )
+    X(x_rpt, )
+    X(x_rpti, )
 #undef X
+#define X(name) table->far[unsigned(Op::name)] = &&C_##name;
+    X(x_rpt)
+    X(x_rpti)
+#undef X
+#define X(name) table->plain[unsigned(Op::name)] = &&L_##name;
+    X(x_amp_f16)
+    X(x_amp_f32)
+    X(x_amp_g)
+    X(x_amp_io)
+#undef X
+    for (unsigned op = 0; op < isa::kOpCount; ++op) {
+      const fp::fast::SimdKernels& kernels = fp::fast::simd_kernels();
+      if (kernels.run[op] == nullptr) continue;
+      table->plain[op] = kernels.raises[op] ? &&simd_float : &&simd_bits;
+      if (isa::info(static_cast<Op>(op)).slots > 1) table->plain[op] = &&simd_slots;
+      if (fp::draws(static_cast<Op>(op))) table->plain[op] = &&simd_draw;
+    }
+    table->loop_end = &&loop_end;
+    table->amp_group = &&amp_group;
 #define X(name, expression) table->plain[unsigned(Op::name)] = &&L_##name;
         TESSERA_DIVISIONS(X) X(jalr, ) X(fence, ) X(fadd_s, ) X(fsub_s, ) X(fmul_s, ) X(fdiv_s, ) X(fsqrt_s, )
             X(fmadd_s, ) X(fmsub_s, ) X(fnmadd_s, ) X(fnmsub_s, ) X(fsgnj_s, ) X(fsgnjn_s, ) X(fsgnjx_s, ) X(fmin_s, )
@@ -221,7 +147,7 @@ void TlmTile::run_threaded(TlmTile* tile, TileContext* c, Cycle limit, Cycle eno
   std::uint8_t* const memory = tile->sram_.data();
   const std::uint8_t* const flags = tile->line_flags_.data();
   const std::uint32_t size = static_cast<std::uint32_t>(tile->sram_.size());
-  const std::uint32_t words = size / 4, halves = size / 2;
+  const std::uint32_t doublewords = size / 8, words = size / 4, halves = size / 2;
   const Cycle start = c->next;
   // Slots that may be begun before a cycle; a pointer must be able to hold as many operations.
   const auto slots_before = [start](Cycle cycle) {
@@ -235,7 +161,13 @@ void TlmTile::run_threaded(TlmTile* tile, TileContext* c, Cycle limit, Cycle eno
   CodePage* page = nullptr;
   FastOp *first = nullptr, *o = nullptr;
   std::uint32_t offset = c->pc - kSramBase;  // of a jump's target
+  FastOp *loop_at = nullptr, *loop_to = nullptr;  // end and start of the active body, where they are on this page
+  StreamSteps steps{stream_steps(c->stride[0]), stream_steps(c->stride[1]), stream_steps(c->stride[2])};
+  const fp::fast::SimdKernels& simd = fp::fast::simd_kernels();
+  const fp::fast::AmpKernels& amp = fp::fast::amp_kernels();
+  const fp::fast::AmpReady* weights = nullptr;  // looked up when first used
   fp::FlagScope scope;
+  bool stale = false;  // the host's flags are not those of F
 
 #define GO goto * o->handler
 #define NEXT \
@@ -265,6 +197,13 @@ void TlmTile::run_threaded(TlmTile* tile, TileContext* c, Cycle limit, Cycle eno
     due += by - kOp;                          \
     if (UNLIKELY(HERE >= due)) goto stopped;  \
     GO;                                       \
+  } while (0)
+
+#define FIND_LOOP                                                                                \
+  do {                                                                                           \
+    const Address end = c->loop_end - 8 - page->address, begin = c->loop_start - page->address; \
+    loop_at = end < kPageBytes ? first + end / 4 + 2 : nullptr;                                  \
+    loop_to = begin < kPageBytes ? first + begin / 4 : nullptr;                                  \
   } while (0)
 
   if (offset % 4 != 0 || offset >= size) return;
@@ -381,20 +320,31 @@ L_fence:
   STORE(sw, std::uint32_t, ROTATED(2) < words, RS2)
   STORE(fsw, std::uint32_t, ROTATED(2) < words, FS2)
 
+// Flags that vectors left in the host are not those of F.
+#define HOST_FLAGS         \
+  do {                     \
+    if (UNLIKELY(stale)) { \
+      (void)scope.take();  \
+      stale = false;       \
+    }                      \
+  } while (0)
 #define F2(name, call)                    \
   L_##name : {                            \
+    HOST_FLAGS;                           \
     const std::uint32_t a = FS1, b = FS2; \
     FD = (call);                          \
     NEXT;                                 \
   }
 #define F3(name, call)                             \
   L_##name : {                                     \
+    HOST_FLAGS;                                    \
     const std::uint32_t a = FS1, b = FS2, d = FS3; \
     FD = (call);                                   \
     NEXT;                                          \
   }
 #define FX(name, call)                    \
   L_##name : {                            \
+    HOST_FLAGS;                           \
     const std::uint32_t a = FS1, b = FS2; \
     (void)b;                              \
     RD = (call);                          \
@@ -423,10 +373,12 @@ L_fence:
 L_fcvt_wu_s:
   goto generic;
 L_fdiv_s:
+  HOST_FLAGS;
   MORE_SLOTS(4);
   FD = fp::fast::div(FS1, FS2);
   NEXT;
 L_fsqrt_s:
+  HOST_FLAGS;
   MORE_SLOTS(4);
   FD = fp::fast::sqrt(FS1);
   NEXT;
@@ -434,9 +386,11 @@ L_fmv_w_x:
   FD = RS1;
   NEXT;
 L_fcvt_s_w:
+  HOST_FLAGS;
   FD = fp::fast::from_i32(RS1);
   NEXT;
 L_fcvt_s_wu:
+  HOST_FLAGS;
   FD = fp::fast::from_u32(RS1);
   NEXT;
 
@@ -447,7 +401,10 @@ generic : {  // any rounding field; cannot trap here (frm is 0, FS is not)
   NEXT;
 }
 
+#include "tlm/tile/tlm_fast_xtile.inc"
+
 undecoded:
+  if (UNLIKELY(c->looping)) goto stopped;  // what is decoded now may not repeat
   tile->decode(*page, static_cast<unsigned>(o - first));
   GO;
 
@@ -459,6 +416,7 @@ code_written : {  // the page may be another one now
   stop_at = std::min(budget - page->longest, target);
   o = first + at;
   due = HERE + (stop_at - slots) * kOp;
+  if (c->looping) FIND_LOOP;
   NEXT;
 }
 
@@ -481,6 +439,7 @@ enter:
   stop_at = std::min(budget - page->longest, target);
   o = first + ((offset & (kPageBytes - 1)) >> 2);
   due = HERE + (stop_at - slots) * kOp;
+  if (UNLIKELY(c->looping)) FIND_LOOP;
   if (UNLIKELY(HERE >= due)) goto stopped;
   GO;
 
@@ -493,7 +452,7 @@ stopped:
 leave:
   c->next = start + 6 * static_cast<Cycle>(slots);
   c->retired += static_cast<std::uint64_t>(slots - extra);
-  if (role == Role::worker) c->fflags |= scope.take();
+  if (role == Role::worker && !stale) c->fflags |= scope.take();
   if (slots != 0) tile->last_issue_ = std::max(tile->last_issue_, c->next - 6);
 }
 #pragma GCC diagnostic pop

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "tlm/float/amp_fast.h"
 #include "tlm/tile/code_cache.h"
 #include "tlm/tile/context.h"
 #include "tlm/tile/sram.h"
@@ -158,6 +159,11 @@ class TlmTile final : public TileModel {
   [[nodiscard]] static bool fast_able(const TileContext& c);
   [[nodiscard]] bool store_now(std::uint32_t offset, unsigned bytes, Address pc) const;
   void generic_float(TileContext& c, const Decoded& in);
+  /// Whether the body [start, end) of an x.rpt may repeat in threaded code; its end is then marked. May give the tile a
+  /// page of its own.
+  bool loop_ready(Address start, Address end);
+  /// The weights, ready for vectors.
+  const fp::fast::AmpReady* ready_weights();
 
   // Decoded code of this tile (tlm_code.cpp).
   CodePage* page(Role role, Address pc);
@@ -171,6 +177,7 @@ class TlmTile final : public TileModel {
   Sram sram_;
   std::array<TileContext, 7> contexts_;
   fp::AmpWeights weights_{};
+  std::unique_ptr<fp::fast::AmpReady> amp_ready_;  ///< what threaded code makes of them
   RetireObserver* observer_ = nullptr;
   EventObserver* events_ = nullptr;
   std::vector<MachineEvent> queued_events_;
