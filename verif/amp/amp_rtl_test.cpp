@@ -114,8 +114,8 @@ TEST(Amp, HalfCorners) {
     unsigned turn = 0;
     for (const std::uint16_t a0 : v) {
       for (const std::uint16_t a1 : v) {
-        const std::uint64_t a = std::uint64_t{cases::half_value(random)} << 48 | std::uint64_t{v[random.below(count)]} << 32 |
-                                std::uint64_t{a1} << 16 | a0;
+        const std::uint64_t a = std::uint64_t{cases::half_value(random)} << 48 |
+                                std::uint64_t{v[random.below(count)]} << 32 | std::uint64_t{a1} << 16 | a0;
         // A after every phase; partial sums that are corners too go in behind it for the worker's next round.
         const unsigned worker = turn++ % 6;
         for (unsigned p = 0; p < 4; ++p) {
