@@ -216,10 +216,15 @@ module tile #(
     .done_slot_o(),
     .done_value_o(),
     .done_fflags_o(),
+    .dbg_halt_i('0),
+    .dbg_resume_i('0),
+    .halted_o(),
     .dbg_en_i('0),
+    .dbg_we_i('0),
     .dbg_kind_i('0),
     .dbg_ctx_i('0),
     .dbg_sel_i('0),
+    .dbg_wdata_i('0),
     .dbg_data_o()
   );
 

@@ -170,11 +170,20 @@ module tile_core (
   output logic [31:0] done_value_o,
   output logic [4:0]  done_fflags_o,
 
-  // Debug read, combinational: kind 0 x register, 1 f register, 2 CSR, 3 pc (sel 0) or supervisor state (sel 1).
+  // Debug port (docs/machine/debug.md). Commands for contexts (bit 0 the supervisor), given in the cycle before the one
+  // in which they act; of two for one context the resume acts first.
+  input  logic [6:0]  dbg_halt_i,
+  input  logic [6:0]  dbg_resume_i,
+  output logic [6:0]  halted_o,           // from the cycle after the one in which the context would have issued
+  // Access to a halted, idle or excepted context: read combinational, write at the end of the cycle. kind 0 x register,
+  // 1 f register, 2 CSR, 3 pc (sel 0) or state of the supervisor and workers not idle (sel 1, read only), 4 AMP state
+  // (read only; sel 0..7 A, 8..15 B; supervisor: 0..63 the weights).
   input  logic        dbg_en_i,
-  input  logic [1:0]  dbg_kind_i,
+  input  logic        dbg_we_i,
+  input  logic [2:0]  dbg_kind_i,
   input  logic [2:0]  dbg_ctx_i,
   input  logic [11:0] dbg_sel_i,
+  input  logic [31:0] dbg_wdata_i,
   output logic [31:0] dbg_data_o
 );
   // Time and pins.
@@ -187,6 +196,9 @@ module tile_core (
   logic [31:0] hart_base_q, sram_end_q, start_pc_q;
   logic [1:0]  groups_q;
   // F, D: tile_fetch.
+  logic                 dbg_pc_we, dbg_dcsr_we, dbg_csr_we, dbg_x_we, dbg_f_we, dbg_is_stream;
+  logic [6:0]           ebreakm;
+  logic [31:0]          dbg_dcsr;
   logic                 sync_local, issue_quiet, stray_taken, r_valid, x_valid, x_inject, x_vacant, w_comp,
                         inject_stray, in_flight;
   logic [5:0]           f_busy, x_busy, x_exc;
@@ -211,7 +223,7 @@ module tile_core (
   tile_pkg::int_dec_t e_dec;
   // X: tile_execute.
   logic [2:0]  r_frm, e_ctx, e_slots, e_zone;
-  logic        e_valid, e_except, e_quit, e_sync, e_exch, e_pkt, x_fetch_bad, trap, aux_trap, e_aux, lone_aux,
+  logic        e_break, e_valid, e_except, e_quit, e_sync, e_exch, e_pkt, x_fetch_bad, trap, aux_trap, e_aux, lone_aux,
                csr_written, x_ok, e_int_ok, x_load, x_load2, x_store, x_stream, x_sset, stream_csr_we, codes_pending;
   logic [31:0] e_next_pc, e_delay, dbg_csr, xwstack, xwstksz, xwra, xbase1, xbase2, xbase3, xsource, addr, addr2,
                store_addr, tval, csr_after, e_val;
@@ -281,18 +293,21 @@ module tile_core (
     .exch_resume_i(exch_resume), .pkt_resume_i(pkt_resume), .stray_i(stray), .engine_fault_i(engine_fault),
     .e_valid_i(e_valid), .e_except_i(e_except), .e_ctx_i(e_ctx), .e_slots_i(e_slots), .e_next_pc_i(e_next_pc),
     .e_delay_i(e_delay), .e_rs1_i(e_rs1), .e_run_i(e_run), .e_quit_i(e_quit), .e_sync_i(e_sync), .e_exch_i(e_exch),
-    .e_pkt_i(e_pkt), .e_zone_i(e_zone), .dbg_row_i(dbg_row), .hold_mask_i(hold_mask), .late_pc_i(late_pc),
+    .e_pkt_i(e_pkt), .e_zone_i(e_zone), .e_break_i(e_break), .dbg_halt_i, .dbg_resume_i, .dbg_pc_we_i(dbg_pc_we),
+    .dbg_dcsr_we_i(dbg_dcsr_we), .dbg_wdata_i, .dbg_ctx_i, .hold_mask_i(hold_mask), .late_pc_i(late_pc),
     .x_waits_i(x_waits), .fault_cause_i(fault_cause), .fault_tval_i(fault_tval), .raise_o, .fetch_req_o,
     .fetch_addr_o, .excepted_o, .sync_local_o(sync_local), .issue_quiet_o(issue_quiet), .f_busy_o(f_busy),
     .sup_state_o(sup_state), .stray_taken_o(stray_taken), .r_valid_o(r_valid), .x_valid_o(x_valid),
     .x_inject_o(x_inject), .x_vacant_o(x_vacant), .w_comp_o(w_comp), .r_ctx_o(r_ctx), .x_ctx_o(x_ctx), .r_pc_o(r_pc),
     .x_pc_o(x_pc), .x_busy_o(x_busy), .x_exc_o(x_exc), .r_ir_o(r_ir), .inject_cause_o(inject_cause),
-    .inject_tval_o(inject_tval), .inject_stray_o(inject_stray), .dbg_pc_o(dbg_pc), .in_flight_o(in_flight)
+    .inject_tval_o(inject_tval), .inject_stray_o(inject_stray), .dbg_pc_o(dbg_pc), .dbg_dcsr_o(dbg_dcsr), .ebreakm_o(ebreakm), .halted_o,
+    .in_flight_o(in_flight)
   );
 
   tile_read u_read (
     .clk_i, .start_valid_i(start_valid_q), .start_ctx_i(start_ctx_q), .r_valid_i(r_valid), .r_ctx_i(r_ctx),
     .r_pc_i(r_pc), .r_ir_i(r_ir), .r_frm_i(r_frm), .e_rs2_i(e_rs2), .e_rs3_i(e_rs3), .e_run_i(e_run),
+    .dbg_x_we_i(dbg_x_we), .dbg_f_we_i(dbg_f_we), .dbg_wdata_i,
     .dbg_row_i(dbg_row), .w_xwe_i(w_xwe), .w_fmain_we_i(w_fmain_we), .w_fmain_pair_i(w_fmain_pair),
     .w_fsecond_we_i(w_fsecond_we), .w_faux_count_i(w_faux_count), .w_ctx_i(w_ctx), .w_fsecond_rd_i(w_fsecond_rd),
     .w_fsecond_val_i(w_fsecond_val),
@@ -318,7 +333,9 @@ module tile_core (
   );
 
   tile_execute u_execute (
-    .clk_i, .rst_ni, .dbg_en_i, .dbg_ctx_i, .dbg_sel_i, .z_i(z), .slot_i(slot_q), .x_slot_i(x_slot),
+    .clk_i, .rst_ni, .dbg_en_i, .dbg_ctx_i, .dbg_sel_i, .dbg_pc_we_i(dbg_pc_we), .dbg_csr_we_i(dbg_csr_we),
+    .dbg_wdata_i, .dbg_dcsr_i(dbg_dcsr), .dbg_wstat_i({excepted_o[6:1], 2'b00, f_busy}), .ebreakm_i(ebreakm),
+    .e_break_o(e_break), .z_i(z), .slot_i(slot_q), .x_slot_i(x_slot),
     .exch_open_i(exch_open), .xfaultcyc_i(xfaultcyc), .tile_i(tile_q), .ipu_i(ipu_q), .ntiles_i(ntiles_q),
     .hart_base_i(hart_base_q), .sram_end_i(sram_end_q), .groups_i(groups_q), .pkt_window_i(pkt_window),
     .xpktcnt_i(xpktcnt), .late_i(late), .x_valid_i(x_valid), .x_inject_i(x_inject), .r_ctx_i(r_ctx), .x_ctx_i(x_ctx),
@@ -353,7 +370,8 @@ module tile_core (
     .set_i(x_sset), .set_k_i(x_word[26:25]), .set_addr_i(x_rs1), .set_strides_i(x_rs2), .csr_i(x_dec.csr),
     .csr_we_i(stream_csr_we), .csr_number_i(x_word[22:20]), .csr_value_i(csr_after), .csr_read_o(stream_csr), .s0_o(s0),
     .s1_o(s1), .s2_o(s2), .w_ctx_i(ret_ctx_o), .w_mask_i(ret_streams_o), .w_s0_o(w_s0), .w_s1_o(w_s1), .w_s2_o(w_s2),
-    .dbg_en_i, .dbg_ctx_i, .dbg_sel_i(dbg_sel_i[2:0]), .dbg_data_o(dbg_stream)
+    .dbg_we_i(dbg_csr_we && dbg_is_stream), .dbg_wdata_i, .dbg_en_i, .dbg_ctx_i, .dbg_sel_i(dbg_sel_i[2:0]),
+    .dbg_data_o(dbg_stream)
   );
 
   tile_lanes u_lanes (
@@ -388,7 +406,7 @@ module tile_core (
     .x_word_i(x_word), .x_aux_word_i(x_aux_word), .x_sdata_i(x_sdata), .x_dec_i(x_dec), .x_fpd_i(x_fpd),
     .x_pair_i(x_pair), .x_solo_fp_i(x_solo_fp), .e_valid_i(e_valid), .e_except_i(e_except), .e_ctx_i(e_ctx),
     .e_next_pc_i(e_next_pc), .e_rs1_i(e_rs1), .e_rs2_i(e_rs2), .e_rs3_i(e_rs3), .e_run_i(e_run), .e_sync_i(e_sync),
-    .e_exch_i(e_exch), .e_pkt_i(e_pkt), .late_pc_i(late_pc), .late_word_i(late_word), .late_cycle_i(late_cycle),
+    .e_exch_i(e_exch), .e_pkt_i(e_pkt), .e_break_i(e_break), .late_pc_i(late_pc), .late_word_i(late_word), .late_cycle_i(late_cycle),
     .w_late_we_i(w_late_we), .xwstack_i(xwstack), .xwstksz_i(xwstksz), .xwra_i(xwra), .hold_go_i(hold_go),
     .e_pc_i(e_pc), .e_word_i(e_word), .x_fetch_bad_i(x_fetch_bad), .addr_i(addr), .addr2_i(addr2),
     .store_addr_i(store_addr), .x_load2_i(x_load2), .w_wide_i(w_wide), .w_wide2_i(w_wide2), .w_s0_i(w_s0), .w_s1_i(w_s1),
@@ -432,14 +450,22 @@ module tile_core (
   assign quiescent_o = issue_quiet && !codes_pending && !eng_busy && !release_q && !local_q && !start_valid_q &&
                        !in_flight && !records_busy;
 
-  assign dbg_row = dbg_en_i ? {dbg_ctx_i, dbg_sel_i[4:0]} : 8'd0;
+  assign dbg_row     = (dbg_en_i || dbg_we_i) ? {dbg_ctx_i, dbg_sel_i[4:0]} : 8'd0;
+  assign dbg_x_we    = dbg_we_i && (dbg_kind_i == 3'd0);
+  assign dbg_f_we    = dbg_we_i && (dbg_kind_i == 3'd1) && (dbg_ctx_i != 3'd0);
+  assign dbg_csr_we  = dbg_we_i && (dbg_kind_i == 3'd2);
+  assign dbg_dcsr_we = dbg_csr_we && (dbg_sel_i == tessera_pkg::CSR_XDCSR);
+  assign dbg_is_stream = (dbg_ctx_i != 3'd0) && (dbg_sel_i >= tessera_pkg::CSR_XS0) &&
+                         (dbg_sel_i <= tessera_pkg::CSR_XST2);
+  assign dbg_pc_we   = dbg_we_i && (dbg_kind_i == 3'd3);
   always_comb begin
     dbg_data_o = 32'd0;
     if (dbg_en_i) begin
       case (dbg_kind_i)
-        2'd0: dbg_data_o = dbg_x;
-        2'd1: dbg_data_o = dbg_f;
-        2'd2: dbg_data_o = dbg_csr;
+        3'd0: dbg_data_o = dbg_x;
+        3'd1: dbg_data_o = (dbg_ctx_i == 3'd0) ? 32'd0 : dbg_f;
+        3'd2: dbg_data_o = dbg_is_stream ? dbg_stream : dbg_csr;
+        3'd4: dbg_data_o = 32'd0;
         // A supervisor that waits shows the instruction that does.
         default: dbg_data_o = dbg_sel_i[0] ? {22'd0, f_busy, 1'b0, sup_state} :
                               ((dbg_ctx_i == 3'd0) && (sup_state >= tile_pkg::SupSync) &&

@@ -58,7 +58,13 @@ module tile_csr (
   input  logic [63:0] xsyncz_i,
   input  logic [31:0] xpktcnt_i,
   input  logic [31:0] xfaultcyc_i,
-  // Debug read: kind of the value in dbg_sel_i (tile_core.sv).
+  input  logic [31:0] xrpt_i,         // of ctx_i
+  // Debug port: read and write of CSR dbg_sel_i of context dbg_ctx_i; a write never meets an access of that context.
+  input  logic [31:0] dbg_xrpt_i,
+  input  logic [31:0] dbg_dcsr_i,     // xdcsr
+  input  logic [13:0] dbg_wstat_i,    // xwstat as it stands
+  input  logic        dbg_we_i,
+  input  logic [31:0] dbg_wdata_i,
   input  logic        dbg_en_i,
   input  logic [2:0]  dbg_ctx_i,
   input  logic [11:0] dbg_sel_i,
@@ -174,6 +180,7 @@ module tile_csr (
         tessera_pkg::CSR_MINSTRET, tessera_pkg::CSR_INSTRET: read_o = minstret[31:0];
         tessera_pkg::CSR_MINSTRETH, tessera_pkg::CSR_INSTRETH: read_o = minstret[63:32];
         tessera_pkg::CSR_XWORKER: read_o = {29'd0, ctx_i - 3'd1};
+        tessera_pkg::CSR_XRPT: read_o = xrpt_i;
         tessera_pkg::CSR_MIMPID: read_o = tessera_pkg::csr_reset(number, 1'b0);
         tessera_pkg::CSR_MHARTID: read_o = hart;
         tessera_pkg::CSR_XTILE: read_o = {20'd0, tile_i};
@@ -246,12 +253,27 @@ module tile_csr (
           default: ;
         endcase
       end
+      if (dbg_we) begin
+        case (dbg_sel_i)
+          tessera_pkg::CSR_XWSTACK: xwstack_q <= dbg_wdata_i;
+          tessera_pkg::CSR_XWSTKSZ: xwstksz_q <= dbg_wdata_i;
+          tessera_pkg::CSR_XWRA: xwra_q <= dbg_wdata_i;
+          tessera_pkg::CSR_XBASE1: xbase1_q <= dbg_wdata_i;
+          tessera_pkg::CSR_XBASE2: xbase2_q <= dbg_wdata_i;
+          tessera_pkg::CSR_XBASE3: xbase3_q <= dbg_wdata_i;
+          tessera_pkg::CSR_XSOURCE: xsource_q <= dbg_wdata_i;
+          tessera_pkg::CSR_MSTATUS: fs_off_q[dbg_ctx_i] <= (dbg_wdata_i[14:13] == 2'd0);
+          default: ;
+        endcase
+      end
       // x.exit at E executes in E+3; E+8 is the last cycle in which an instruction that may not see it executes.
       if (quit_i) code_valid_q[quit_slot_i] <= 1'b1;
       if (code_valid_q[code_slot]) code_valid_q[code_slot] <= 1'b0;
       if (code_valid_q[code_slot] || (we && (number == tessera_pkg::CSR_XEXIT)))
         xexit_q <= ((we && (number == tessera_pkg::CSR_XEXIT)) ? value : xexit_q) |
                    (code_valid_q[code_slot] ? code_q[code_slot] : 32'd0);
+      if (dbg_we && (dbg_sel_i == tessera_pkg::CSR_XEXIT))
+        xexit_q <= dbg_wdata_i | (code_valid_q[code_slot] ? code_q[code_slot] : 32'd0);
     end
   end
 
@@ -274,6 +296,17 @@ module tile_csr (
         default: ;
       endcase
     end
+    if (dbg_we) begin
+      case (dbg_sel_i)
+        tessera_pkg::CSR_MTVEC: mtvec_q[dbg_ctx_i] <= {dbg_wdata_i[31:2], 2'b00};
+        tessera_pkg::CSR_MSCRATCH: mscratch_q[dbg_ctx_i] <= dbg_wdata_i;
+        tessera_pkg::CSR_XRNG0: rng0_q[dbg_ctx_i] <= dbg_wdata_i ^ dbg_hart;
+        tessera_pkg::CSR_XRNG1: rng1_q[dbg_ctx_i] <= dbg_wdata_i ^ 32'd1;
+        tessera_pkg::CSR_XRNG2: rng2_q[dbg_ctx_i] <= dbg_wdata_i ^ 32'd1;
+        tessera_pkg::CSR_XRNG3: rng3_q[dbg_ctx_i] <= dbg_wdata_i;
+        default: ;
+      endcase
+    end
   end
 
   always_ff @(posedge clk_i) begin
@@ -293,6 +326,15 @@ module tile_csr (
         default: ;
       endcase
     end
+    if (dbg_we) begin
+      case (dbg_sel_i)
+        tessera_pkg::CSR_MCAUSE: mcause_q[dbg_ctx_i] <= dbg_wdata_i;
+        tessera_pkg::CSR_MEPC: mepc_q[dbg_ctx_i] <= {dbg_wdata_i[31:2], 2'b00};
+        tessera_pkg::CSR_MTVAL: mtval_q[dbg_ctx_i] <= dbg_wdata_i;
+        tessera_pkg::CSR_MSTATUS: mie_q[dbg_ctx_i] <= {dbg_wdata_i[7], dbg_wdata_i[3]};
+        default: ;
+      endcase
+    end
   end
 
   // minstret: a write to either half suppresses the instruction's own increment.
@@ -301,6 +343,8 @@ module tile_csr (
     else if (we && (number == tessera_pkg::CSR_MINSTRETH)) instret_q[ctx_i] <= {value, minstret[31:0]};
     else if (retire_i != 2'd0) instret_q[ctx_i] <= minstret + {62'd0, retire_i};
     if (late_retire_i) instret_q[0] <= instret_q[0] + 64'd1;
+    if (dbg_we && (dbg_sel_i == tessera_pkg::CSR_MINSTRET)) instret_q[dbg_ctx_i][31:0] <= dbg_wdata_i;
+    if (dbg_we && (dbg_sel_i == tessera_pkg::CSR_MINSTRETH)) instret_q[dbg_ctx_i][63:32] <= dbg_wdata_i;
   end
 
   always_ff @(posedge clk_i) begin
@@ -316,21 +360,46 @@ module tile_csr (
     if (run_i != 6'd0) begin
       for (i = 1; i <= 6; i = i + 1) if (run_i[i-1]) fcsr_q[i] <= 8'd0;
     end
+    if (dbg_we) begin
+      case (dbg_sel_i)
+        tessera_pkg::CSR_FFLAGS: fcsr_q[dbg_ctx_i][4:0] <= dbg_wdata_i[4:0];
+        tessera_pkg::CSR_FRM: fcsr_q[dbg_ctx_i][7:5] <= dbg_wdata_i[2:0];
+        tessera_pkg::CSR_FCSR: fcsr_q[dbg_ctx_i] <= dbg_wdata_i[7:0];
+        default: ;
+      endcase
+    end
   end
 
-  // For the debug port only: as the CSRs stand, without the rule of issue cycles.
+  // Debug port: as the CSRs stand, without the rules of issue cycles and of FS. Only what the context has.
+  logic [1:0]  dbg_how;
+  logic        dbg_we, dbg_fs;
+  logic [31:0] dbg_hart;
+  assign dbg_how  = (dbg_en_i || dbg_we_i) ? tessera_pkg::csr_access(dbg_sel_i, dbg_ctx_i == 3'd0)
+                                           : tessera_pkg::CSR_ABSENT;
+  assign dbg_we   = dbg_we_i && (dbg_how == tessera_pkg::CSR_RW);
+  assign dbg_hart = hart_base_i + {29'd0, dbg_ctx_i};
+  assign dbg_fs   = !fs_off_q[dbg_ctx_i] && (dbg_ctx_i != 3'd0);
   always_comb begin
     dbg_data_o = 32'd0;
-    if (dbg_en_i) begin
+    if (dbg_en_i && (dbg_sel_i == tessera_pkg::CSR_XDCSR)) begin
+      dbg_data_o = dbg_dcsr_i;
+    end else if (dbg_en_i && (dbg_how != tessera_pkg::CSR_ABSENT)) begin
       case (dbg_sel_i)
+        tessera_pkg::CSR_FFLAGS: dbg_data_o = {27'd0, fcsr_q[dbg_ctx_i][4:0]};
+        tessera_pkg::CSR_FRM: dbg_data_o = {29'd0, fcsr_q[dbg_ctx_i][7:5]};
         tessera_pkg::CSR_FCSR: dbg_data_o = {24'd0, fcsr_q[dbg_ctx_i]};
+        tessera_pkg::CSR_MSTATUS:
+          dbg_data_o = {dbg_fs, 16'd0, dbg_fs, dbg_fs, 2'b11, 3'd0, mie_q[dbg_ctx_i][1], 3'd0, mie_q[dbg_ctx_i][0],
+                        3'd0};
+        tessera_pkg::CSR_MISA, tessera_pkg::CSR_MIMPID:
+          dbg_data_o = tessera_pkg::csr_reset(dbg_sel_i, dbg_ctx_i == 3'd0);
         tessera_pkg::CSR_MTVEC: dbg_data_o = mtvec_q[dbg_ctx_i];
         tessera_pkg::CSR_MSCRATCH: dbg_data_o = mscratch_q[dbg_ctx_i];
         tessera_pkg::CSR_MEPC: dbg_data_o = mepc_q[dbg_ctx_i];
         tessera_pkg::CSR_MCAUSE: dbg_data_o = mcause_q[dbg_ctx_i];
         tessera_pkg::CSR_MTVAL: dbg_data_o = mtval_q[dbg_ctx_i];
-        tessera_pkg::CSR_MINSTRET: dbg_data_o = instret_q[dbg_ctx_i][31:0];
-        tessera_pkg::CSR_MINSTRETH: dbg_data_o = instret_q[dbg_ctx_i][63:32];
+        tessera_pkg::CSR_MINSTRET, tessera_pkg::CSR_INSTRET: dbg_data_o = instret_q[dbg_ctx_i][31:0];
+        tessera_pkg::CSR_MINSTRETH, tessera_pkg::CSR_INSTRETH: dbg_data_o = instret_q[dbg_ctx_i][63:32];
         tessera_pkg::CSR_XWSTACK: dbg_data_o = xwstack_q;
         tessera_pkg::CSR_XWSTKSZ: dbg_data_o = xwstksz_q;
         tessera_pkg::CSR_XWRA: dbg_data_o = xwra_q;
@@ -339,12 +408,28 @@ module tile_csr (
         tessera_pkg::CSR_XBASE3: dbg_data_o = xbase3_q;
         tessera_pkg::CSR_XSOURCE: dbg_data_o = xsource_q;
         tessera_pkg::CSR_XEXIT: dbg_data_o = xexit_q;
+        tessera_pkg::CSR_XRNG0: dbg_data_o = rng0_q[dbg_ctx_i] ^ dbg_hart;
+        tessera_pkg::CSR_XRNG1: dbg_data_o = rng1_q[dbg_ctx_i] ^ 32'd1;
+        tessera_pkg::CSR_XRNG2: dbg_data_o = rng2_q[dbg_ctx_i] ^ 32'd1;
+        tessera_pkg::CSR_XRNG3: dbg_data_o = rng3_q[dbg_ctx_i];
+        tessera_pkg::CSR_XWORKER: dbg_data_o = {29'd0, dbg_ctx_i - 3'd1};
+        tessera_pkg::CSR_XRPT: dbg_data_o = dbg_xrpt_i;
+        tessera_pkg::CSR_MHARTID: dbg_data_o = dbg_hart;
+        tessera_pkg::CSR_XTILE: dbg_data_o = {20'd0, tile_i};
+        tessera_pkg::CSR_XIPU: dbg_data_o = {24'd0, ipu_i};
+        tessera_pkg::CSR_XNTILES: dbg_data_o = {19'd0, ntiles_i};
+        tessera_pkg::CSR_XSRAMEND: dbg_data_o = sram_end_i;
         tessera_pkg::CSR_XSYNCZ: dbg_data_o = xsyncz_i[31:0];
         tessera_pkg::CSR_XSYNCZH: dbg_data_o = xsyncz_i[63:32];
         tessera_pkg::CSR_XPKTCNT: dbg_data_o = xpktcnt_i;
         tessera_pkg::CSR_XFAULTCYC: dbg_data_o = xfaultcyc_i;
+        tessera_pkg::CSR_XWSTAT: dbg_data_o = {18'd0, dbg_wstat_i};
+        tessera_pkg::CSR_MCYCLE, tessera_pkg::CSR_CYCLE, tessera_pkg::CSR_TIME: dbg_data_o = dbg_mcycle[31:0];
+        tessera_pkg::CSR_MCYCLEH, tessera_pkg::CSR_CYCLEH, tessera_pkg::CSR_TIMEH: dbg_data_o = dbg_mcycle[63:32];
         default: dbg_data_o = 32'd0;
       endcase
     end
   end
+  logic [63:0] dbg_mcycle;
+  assign dbg_mcycle = cycle_i + 64'd3 + offset_q[dbg_ctx_i];
 endmodule

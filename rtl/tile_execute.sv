@@ -17,6 +17,11 @@ module tile_execute (
   input  logic               dbg_en_i,
   input  logic [2:0]         dbg_ctx_i,
   input  logic [11:0]        dbg_sel_i,
+  input  logic               dbg_pc_we_i,        // the pc is written: ends the loop
+  input  logic               dbg_csr_we_i,
+  input  logic [31:0]        dbg_wdata_i,
+  input  logic [31:0]        dbg_dcsr_i,         // xdcsr (tile_issue)
+  input  logic [13:0]        dbg_wstat_i,
   // Snapshots of the issue cycle and what issues now (tile_fetch).
   input  logic               x_valid_i,
   input  logic               x_inject_i,         // injected trap
@@ -25,6 +30,7 @@ module tile_execute (
   input  logic [31:0]        x_pc_i,
   input  logic [5:0]         x_busy_i,           // workers not idle
   input  logic [5:0]         x_exc_i,            // workers excepted
+  input  logic [6:0]         ebreakm_i,          // contexts whose ebreak halts
   input  logic [4:0]         inject_cause_i,
   input  logic [31:0]        inject_tval_i,
   // Decoded instruction and operands (tile_read).
@@ -75,6 +81,7 @@ module tile_execute (
   output logic               e_sync_o,
   output logic               e_exch_o,
   output logic               e_pkt_o,
+  output logic               e_break_o,          // ebreak that halts: no record, no trap
   output logic [2:0]         e_zone_o,
   output logic [31:0]        dbg_csr_o,
   output logic [31:0]        xwstack_o,
@@ -109,8 +116,9 @@ module tile_execute (
   output logic [31:0]        e_val_o             // value for x[rd] but loads, FPU, lanes
 );
   logic [4:0]  mem_cause;
-  logic [31:0] mem_tval, sum, alu_result, target, mtvec, mepc, epc, csr_read;
-  logic        taken, jumps, csr_illegal, mem_trap, fs_on, group_missing, e_ok, e_any_trap;
+  logic [31:0] mem_tval, sum, alu_result, target, mtvec, mepc, epc, csr_read, sequential, loop_next, xrpt,
+               dbg_xrpt;
+  logic        taken, jumps, csr_illegal, mem_trap, fs_on, group_missing, e_ok, e_any_trap, in_loop;
   logic [5:0]  run_mask;
   logic [1:0]  retire_count;
 
@@ -217,8 +225,13 @@ module tile_execute (
         trap_o  = 1'b1;
         cause_o = tessera_pkg::TRAP_ILLEGAL_INSTRUCTION;
         tval_o  = x_word_i;
-      end else if (x_solo_fp_i) begin
+      end else if (x_solo_fp_i || e_break_o) begin
         trap_o = 1'b0;
+      end else if (in_loop && (x_dec_i.branch || x_dec_i.jal || x_dec_i.jalr || x_dec_i.rpt || x_dec_i.quit ||
+                               x_dec_i.mret || x_dec_i.ecall || x_dec_i.ebreak)) begin
+        trap_o  = 1'b1;
+        cause_o = tessera_pkg::TRAP_REPEAT_CONTROL;
+        tval_o  = x_word_i;
       end else if (jumps && (target[1:0] != 2'd0)) begin
         trap_o  = 1'b1;
         cause_o = tessera_pkg::TRAP_INSTRUCTION_MISALIGNED;
@@ -252,8 +265,32 @@ module tile_execute (
   assign e_except_o  = e_any_trap && (mtvec == 32'd0);
   assign e_next_pc_o = e_any_trap ? ((mtvec == 32'd0) ? epc : mtvec) :
                      hold_go_i ? (e_pc_i + 32'd4) :
-                     x_solo_fp_i ? (x_pc_i + 32'd4) :
-                     jumps ? target : x_dec_i.mret ? mepc : (x_pc_i + (x_pair_i ? 32'd8 : 32'd4));
+                     x_solo_fp_i ? loop_next :
+                     e_break_o ? x_pc_i : jumps ? target : x_dec_i.mret ? mepc : loop_next;
+
+  // A breakpoint of the debug port comes before the rule of loops.
+  assign e_break_o = x_valid_i && !x_inject_i && !x_fetch_bad_o && x_dec_i.legal && x_dec_i.ebreak &&
+                     ebreakm_i[x_ctx_i];
+
+  assign sequential = x_pc_i + (x_pair_i ? 32'd8 : 32'd4);
+  tile_loop u_loop (
+    .clk_i, .rst_ni,
+    .ctx_i           (x_ctx_i),
+    .valid_i         (x_ok_o && !aux_trap_o && !e_break_o),
+    .set_i           (x_dec_i.rpt && x_dec_i.legal),
+    .count_i         (x_word_i[12] ? {22'd0, x_word_i[11:7], x_word_i[19:15]} : x_rs1_i),
+    .body_i          (x_word_i[26:20]),
+    .sequential_i    (sequential),
+    .set_trap_i      (x_ok_o && aux_trap_o && x_dec_i.rpt),
+    .trap_i          (x_valid_i && e_any_trap),
+    .run_i           (e_run_o),
+    .dbg_end_i       (dbg_pc_we_i),
+    .dbg_ctx_i,
+    .active_o        (in_loop),
+    .next_o          (loop_next),
+    .remaining_o     (xrpt),
+    .dbg_remaining_o (dbg_xrpt)
+  );
 
   // What the issue stage needs to know.
   assign run_mask   = (e_word_i[11:7] == 5'd7) ? 6'h3F : (6'd1 << (e_word_i[9:7] - 3'd1));
@@ -274,7 +311,7 @@ module tile_execute (
   assign e_val_o   = (x_dec_i.jal || x_dec_i.jalr) ? (x_pc_i + 32'd4) : x_dec_i.csr ? csr_read :
                    x_dec_i.quit ? x_rs1_i : alu_result;
 
-  assign retire_count = e_sync_o || e_exch_o || e_pkt_o || !e_ok ? 2'd0 :
+  assign retire_count = e_sync_o || e_exch_o || e_pkt_o || e_break_o || !e_ok ? 2'd0 :
                         (x_pair_i && x_ok_o && !aux_trap_o) ? 2'd2 : 2'd1;
 
   tile_csr u_csr (
@@ -327,6 +364,12 @@ module tile_execute (
     .xsyncz_i      (z_i),
     .xpktcnt_i,
     .xfaultcyc_i,
+    .xrpt_i        (xrpt),
+    .dbg_xrpt_i    (dbg_xrpt),
+    .dbg_dcsr_i,
+    .dbg_wstat_i,
+    .dbg_we_i      (dbg_csr_we_i),
+    .dbg_wdata_i,
     .dbg_en_i,
     .dbg_ctx_i,
     .dbg_sel_i,

@@ -11,7 +11,6 @@ module tile_fetch (
   input  logic [31:0]          start_pc_i,
   input  logic                 start_valid_i,
   input  logic [2:0]           start_ctx_i,
-  input  logic [7:0]           dbg_row_i,
   // Pins of tile_core.
   input  logic [63:0]          fetch_data_i,
   // What executes in X, what is held or late (tile_supervisor).
@@ -31,7 +30,15 @@ module tile_fetch (
   input  logic                 e_sync_i,
   input  logic                 e_exch_i,
   input  logic                 e_pkt_i,
+  input  logic                 e_break_i,        // ebreak that halts
   input  logic [2:0]           e_zone_i,
+  // Debug port (tile_issue).
+  input  logic [6:0]           dbg_halt_i,
+  input  logic [6:0]           dbg_resume_i,
+  input  logic                 dbg_pc_we_i,
+  input  logic                 dbg_dcsr_we_i,
+  input  logic [31:0]          dbg_wdata_i,
+  input  logic [2:0]           dbg_ctx_i,
   // Engines (tile_engines).
   input  logic                 exch_resume_i,
   input  logic                 pkt_resume_i,
@@ -65,6 +72,9 @@ module tile_fetch (
   output logic [31:0]          inject_tval_o,
   output logic                 inject_stray_o,   // not an engine's fault but a packet outside the window
   output logic [31:0]          dbg_pc_o,
+  output logic [31:0]          dbg_dcsr_o,
+  output logic [6:0]           ebreakm_o,        // ebreak halts
+  output logic [6:0]           halted_o,
   output logic                 in_flight_o       // something is in F to W
 );
   logic        r_valid_q, x_valid_q, x_inject_q, x_vacant_q, w_comp_q, inject_stray_q, f_valid, f_inject, f_comp,
@@ -99,12 +109,14 @@ module tile_fetch (
     .x_zone_i      (e_zone_i),
     .x_exch_i      (e_exch_i),
     .x_pkt_i       (e_pkt_i),
+    .x_break_i     (e_break_i),
     .x_hold_i      (x_waits_i),
     .hold_mask_i,
     .release_i,
     .exch_resume_i,
     .pkt_resume_i,
-    .fault_i       (engine_fault_i || stray_i),
+    .engine_fault_i,
+    .stray_i,
     .f_valid_o     (f_valid),
     .f_inject_o    (f_inject),
     .f_comp_o      (f_comp),
@@ -117,8 +129,8 @@ module tile_fetch (
     .raise_o       (raise),
     .state_o       (sup_state_o),
     .quiet_o       (issue_quiet_o),
-    .dbg_ctx_i     (dbg_row_i[7:5]),
-    .dbg_pc_o      (dbg_pc_o)
+    .dbg_halt_i, .dbg_resume_i, .dbg_pc_we_i, .dbg_dcsr_we_i, .dbg_wdata_i, .dbg_ctx_i, .dbg_pc_o, .dbg_dcsr_o,
+    .ebreakm_o, .halted_o
   );
 
   assign fetch_req_o  = f_valid && !f_inject && tile_pkg::in_sram(f_pc, sram_end_i);

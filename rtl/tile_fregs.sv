@@ -29,6 +29,8 @@ module tile_fregs (
   input  logic [4:0]   wreg_aux_i,
   input  logic [127:0] wdata_aux_i,
   input  logic [2:0]   wctx_i,
+  input  logic         dbg_we_i,
+  input  logic [31:0]  dbg_wdata_i,
   input  logic [7:0]   dbg_row_i,
   output logic [31:0]  dbg_data_o
 );
@@ -70,11 +72,13 @@ module tile_fregs (
     if (we_second_i) even_q[second_row] <= wdata_second_i[31:0];
     if (aux_even) even_q[aux_row] <= wdata_aux_i[31:0];
     if (count_aux_i[2]) even_q[aux_high] <= wdata_aux_i[95:64];
+    if (dbg_we_i && !dbg_row_i[0]) even_q[dbg_row_i[7:1]] <= dbg_wdata_i;
   end
   always_ff @(posedge clk_i) begin
     if (main_odd) odd_q[main_row] <= pair_main_i ? wdata_main_i[63:32] : wdata_main_i[31:0];
     if (we_second_i) odd_q[second_row] <= wdata_second_i[63:32];
     if (aux_odd) odd_q[aux_row] <= count_aux_i[0] ? wdata_aux_i[31:0] : wdata_aux_i[63:32];
     if (count_aux_i[2]) odd_q[aux_high] <= wdata_aux_i[127:96];
+    if (dbg_we_i && dbg_row_i[0]) odd_q[dbg_row_i[7:1]] <= dbg_wdata_i;
   end
 endmodule

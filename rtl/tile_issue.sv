@@ -4,6 +4,9 @@
 // instruction issued in cycle T executes (stage X) in T+3; what changes the state of a context there is delayed to be
 // seen from T+6 on. Multi-slot operations leave their slot silent; its last round is a completion, a bubble that carries
 // the lane's result to the write stage.
+//
+// The debug port (docs/machine/debug.md): a context with a flag up does not issue; its slot, and everything that is under
+// way, go on as ever.
 module tile_issue (
   input  logic         clk_i,
   input  logic         rst_ni,
@@ -27,6 +30,7 @@ module tile_issue (
   input  logic [2:0]   x_zone_i,
   input  logic         x_exch_i,        // x.exchange or x.packet handed to its engine
   input  logic         x_pkt_i,
+  input  logic         x_break_i,       // ebreak that halts: nothing but a slot is taken
   input  logic         x_hold_i,        // begins an implicit wait
   input  logic [5:0]   hold_mask_i,     // workers waited for, while in SupHold
   // Release of a wider sync, registered: now is cycle Z.
@@ -34,7 +38,8 @@ module tile_issue (
   // Engines: the supervisor goes on in this cycle, or traps.
   input  logic         exch_resume_i,
   input  logic         pkt_resume_i,
-  input  logic         fault_i,         // with either resume, or for a packet outside the window: a trap issues instead
+  input  logic         engine_fault_i,  // with either resume: a trap issues instead
+  input  logic         stray_i,         // a packet outside the window waits for its trap
   // To fetch and decode.
   output logic         f_valid_o,       // an instruction or injected trap issues
   output logic         f_inject_o,      // injected trap
@@ -48,8 +53,17 @@ module tile_issue (
   output logic         raise_o,         // line of a wider zone rises in this cycle
   output tile_pkg::sup_state_e state_o,
   output logic         quiet_o,         // no context can issue without an event from outside
+  // Debug port. Commands are given in the cycle before the one in which they act, bit 0 the supervisor.
+  input  logic [6:0]   dbg_halt_i,
+  input  logic [6:0]   dbg_resume_i,
+  input  logic         dbg_pc_we_i,     // writes of dbg_ctx_i's pc and xdcsr
+  input  logic         dbg_dcsr_we_i,
+  input  logic [31:0]  dbg_wdata_i,
   input  logic [2:0]   dbg_ctx_i,
-  output logic [31:0]  dbg_pc_o
+  output logic [31:0]  dbg_pc_o,
+  output logic [31:0]  dbg_dcsr_o,      // xdcsr
+  output logic [6:0]   ebreakm_o,       // ebreak halts
+  output logic [6:0]   halted_o         // would have issued by now
 );
   tile_pkg::sup_state_e state_q, state_d;
   logic [31:0] pc_q [0:7];
@@ -64,7 +78,11 @@ module tile_issue (
   logic [5:0] m_gone_q, n_gone_q;  // worker's slot becomes vacant
   logic [6:0] m_except_q, n_except_q;
 
-  logic       owned, silent, arrived, sup_issue, x_sup;
+  // What stops a context: a request, a finished step, an ebreak; stop_q is any of them.
+  logic [6:0] request_q, request_d, stepped_q, stepped_d, broken_q, broken_d, stop_q, halted_q, halted_d, step_q,
+              ebreakm_q, m_break_q, n_break_q, gone, here;
+
+  logic       owned, silent, arrived, sup_go, sup_issue, stopped, x_sup;
   logic [7:0] owned_wide;
   logic [6:0] x_mask;
 
@@ -89,20 +107,22 @@ module tile_issue (
   assign raise_o      = arrived && (zone_q != 3'd0);
   assign x_sup        = x_valid_i && (x_ctx_i == 3'd0);
 
+  // The supervisor goes on; it issues unless it is stopped. The trap of an engine belongs to what waited for it.
   always_comb begin
-    sup_issue = 1'b0;
     case (state_q)
-      tile_pkg::SupRun: sup_issue = !owned && (count_q == 32'd0);
-      tile_pkg::SupSync: sup_issue = sync_local_o;
-      tile_pkg::SupRelease: sup_issue = release_i;
-      tile_pkg::SupExch: sup_issue = exch_resume_i;
-      tile_pkg::SupPacket: sup_issue = pkt_resume_i;
-      default: sup_issue = 1'b0;
+      tile_pkg::SupRun: sup_go = !owned && (count_q == 32'd0);
+      tile_pkg::SupSync: sup_go = sync_local_o;
+      tile_pkg::SupRelease: sup_go = release_i;
+      tile_pkg::SupExch: sup_go = exch_resume_i;
+      tile_pkg::SupPacket: sup_go = pkt_resume_i;
+      default: sup_go = 1'b0;
     endcase
   end
 
-  assign f_valid_o  = sup_issue || (owned && !silent);
-  assign f_inject_o = sup_issue && fault_i;
+  assign stopped    = stop_q[f_ctx_o];
+  assign sup_issue  = sup_go && (!stopped || engine_fault_i);
+  assign f_valid_o  = sup_issue || (owned && !silent && !stopped);
+  assign f_inject_o = sup_issue && (engine_fault_i || stray_i);
   assign f_ctx_o    = owned ? (slot_i + 3'd1) : 3'd0;
   assign f_pc_o     = pc_q[f_ctx_o];
 
@@ -112,9 +132,9 @@ module tile_issue (
     state_d = state_q;
     count_d = (count_q == 32'd0) ? 32'd0 : (count_q - 32'd1);
     if (raise_o) state_d = tile_pkg::SupRelease;
-    if (sup_issue) begin
+    if (sup_go) begin
       state_d = tile_pkg::SupRun;
-      count_d = 32'd5;
+      if (sup_issue) count_d = 32'd5;
     end
     if (x_sup) begin
       // T+6n less the four cycles that are over when this is seen.
@@ -126,17 +146,30 @@ module tile_issue (
     end else if (x_hold_i) begin
       state_d = tile_pkg::SupHold;
     end
-    if (start_valid_i && (start_ctx_i == 3'd0)) begin
+    if ((start_valid_i && (start_ctx_i == 3'd0)) || (dbg_resume_i[0] && gone[0])) begin
       state_d = tile_pkg::SupRun;
       count_d = 32'd0;
     end
   end
 
   assign x_mask   = 7'd1 << x_ctx_i;
-  assign owned_d  = (owned_q | n_run_q | (start_valid_i ? start_mask[6:1] : 6'd0)) & ~n_gone_q;
-  assign except_d = except_q | n_except_q;
+  assign owned_d  = ((owned_q | n_run_q | (start_valid_i ? start_mask[6:1] : 6'd0)) & ~n_gone_q) |
+                    (gone[6:1] & dbg_resume_i[6:1]);
+  assign gone     = except_q | n_except_q;
+  assign except_d = gone & ~dbg_resume_i;
   logic [6:0] start_mask;
   assign start_mask = 7'd1 << start_ctx_i;
+
+  // Flags of the debug port, as they stand in the next cycle. A resume undoes a step of this cycle and what an ebreak
+  // has done by the next one. A context is halted from the first cycle in which it would have issued.
+  assign here      = 7'd1 << f_ctx_o;
+  assign request_d = (request_q & ~dbg_resume_i) | dbg_halt_i;
+  assign stepped_d = (stepped_q | ((f_valid_o && step_q[f_ctx_o]) ? here : 7'd0)) & ~dbg_resume_i;
+  assign broken_d  = (broken_q | n_break_q) & ~dbg_resume_i;
+  assign halted_d  = (halted_q | ((stopped && !sup_issue && (owned ? !silent : sup_go)) ? here : 7'd0)) &
+                     ~dbg_resume_i;
+  assign halted_o  = halted_q;
+  assign ebreakm_o = ebreakm_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -151,6 +184,15 @@ module tile_issue (
       n_gone_q   <= 6'd0;
       m_except_q <= 7'd0;
       n_except_q <= 7'd0;
+      m_break_q  <= 7'd0;
+      n_break_q  <= 7'd0;
+      request_q  <= 7'd0;
+      stepped_q  <= 7'd0;
+      broken_q   <= 7'd0;
+      stop_q     <= 7'd0;
+      halted_q   <= 7'd0;
+      step_q     <= 7'd0;
+      ebreakm_q  <= 7'd0;
     end else begin
       state_q    <= state_d;
       count_q    <= count_d;
@@ -163,6 +205,17 @@ module tile_issue (
       n_gone_q   <= m_gone_q;
       m_except_q <= (x_valid_i && x_except_i) ? x_mask : 7'd0;
       n_except_q <= m_except_q;
+      m_break_q  <= x_break_i ? x_mask : 7'd0;
+      n_break_q  <= m_break_q;
+      request_q  <= request_d;
+      stepped_q  <= stepped_d;
+      broken_q   <= broken_d;
+      stop_q     <= request_d | stepped_d | broken_d;
+      halted_q   <= halted_d;
+      if (dbg_dcsr_we_i) begin
+        step_q[dbg_ctx_i]    <= dbg_wdata_i[2];
+        ebreakm_q[dbg_ctx_i] <= dbg_wdata_i[15];
+      end
     end
   end
 
@@ -172,6 +225,7 @@ module tile_issue (
       for (i = 1; i <= 6; i = i + 1) if (x_run_i[i-1]) pc_q[i] <= x_run_pc_i;
     end
     if (start_valid_i) pc_q[start_ctx_i] <= start_pc_i;
+    if (dbg_pc_we_i) pc_q[dbg_ctx_i] <= dbg_wdata_i;
   end
 
   always_ff @(posedge clk_i) begin
@@ -179,16 +233,21 @@ module tile_issue (
     if (x_valid_i && (x_slots_i != 3'd1)) rounds_q[x_slot_i] <= x_slots_i - 3'd1;
   end
 
+  // Halted workers wait for the debug port, and whoever waits for one of them does too.
   always_comb begin
     case (state_q)
       tile_pkg::SupIdle, tile_pkg::SupExcept, tile_pkg::SupRelease: quiet_o = 1'b1;
-      tile_pkg::SupSync: quiet_o = (except_q[6:1] != 6'd0);
-      tile_pkg::SupHold: quiet_o = ((except_q[6:1] & hold_mask_i) != 6'd0);
+      tile_pkg::SupRun: quiet_o = halted_q[0] && stop_q[0];
+      tile_pkg::SupSync: quiet_o = (busy_o != 6'd0);
+      tile_pkg::SupHold: quiet_o = ((busy_o & hold_mask_i) != 6'd0);
       default: quiet_o = 1'b0;
     endcase
-    if ((owned_q != 6'd0) || (m_run_q != 6'd0) || (n_run_q != 6'd0) || (m_except_q != 7'd0) || (n_except_q != 7'd0))
-      quiet_o = 1'b0;
+    if (((owned_q & ~(halted_q[6:1] & stop_q[6:1])) != 6'd0) || (m_run_q != 6'd0) || (n_run_q != 6'd0) ||
+        (m_except_q != 7'd0) || (n_except_q != 7'd0) || (m_break_q != 7'd0) || (n_break_q != 7'd0)) quiet_o = 1'b0;
   end
 
-  assign dbg_pc_o = pc_q[dbg_ctx_i];
+  assign dbg_pc_o   = pc_q[dbg_ctx_i];
+  assign dbg_dcsr_o = {16'd0, ebreakm_q[dbg_ctx_i], 6'd0,
+                       broken_q[dbg_ctx_i] ? 3'd1 : request_q[dbg_ctx_i] ? 3'd3 : stepped_q[dbg_ctx_i] ? 3'd4 : 3'd0,
+                       3'd0, step_q[dbg_ctx_i], 2'd0};
 endmodule

@@ -42,7 +42,6 @@ package tile_pkg;
     logic        data_rd;  // the field rd names the store data
     logic [2:0]  count_rd; // f registers that a load writes from f[rd] on: 1, 2, 4
     logic        sset;     // x.sset
-    logic        rpt;      // x.rpt, x.rpti
     logic        ldw;      // x.amp.ldw
     logic        branch;
     logic        jal;
@@ -59,6 +58,7 @@ package tile_pkg;
     logic        pkt;
     logic        delay;
     logic        quit;     // x.exit
+    logic        rpt;      // x.rpt, x.rpti
   } int_dec_t;
 
   // Which unit works on f registers.

@@ -7,6 +7,9 @@ module tile_read (
   input  logic               start_valid_i,
   input  logic [2:0]         start_ctx_i,
   input  logic [7:0]         dbg_row_i,
+  input  logic               dbg_x_we_i,
+  input  logic               dbg_f_we_i,
+  input  logic [31:0]        dbg_wdata_i,
   // Snapshots of the issue cycle and what issues now (tile_fetch).
   input  logic               r_valid_i,
   input  logic [2:0]         r_ctx_i,
@@ -122,6 +125,8 @@ module tile_read (
     .run_ra_i     (xwra_i),
     .run_stack_i  (xwstack_i),
     .run_stride_i (xwstksz_i),
+    .dbg_we_i     (dbg_x_we_i),
+    .dbg_wdata_i,
     .dbg_row_i,
     .dbg_data_o   (dbg_x_o)
   );
@@ -149,6 +154,8 @@ module tile_read (
     .wreg_aux_i   (w_faux_rd_i),
     .wdata_aux_i  (w_faux_val_i),
     .wctx_i       (w_ctx_i),
+    .dbg_we_i     (dbg_f_we_i),
+    .dbg_wdata_i,
     .dbg_row_i,
     .dbg_data_o   (dbg_f_o)
   );
@@ -158,6 +165,8 @@ module tile_read (
       x_word_q     <= r_word;
       x_aux_word_q <= r_word1;
       x_dec_q      <= r_dec;
+      // x.rpt stands at pc = 4 mod 8 or as MAIN of a pair.
+      if (r_dec.rpt && !r_pc_i[2] && !r_pair) x_dec_q.legal <= 1'b0;
       x_fpd_q      <= r_fpd_o;
       x_pair_q     <= r_pair;
       x_solo_fp_q  <= r_solo_fp;

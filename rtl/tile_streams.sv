@@ -26,7 +26,9 @@ module tile_streams (
   output logic [31:0] w_s0_o,
   output logic [31:0] w_s1_o,
   output logic [31:0] w_s2_o,
-  // Debug read, combinational: 0..2 pointers, 3..5 stride pairs.
+  // Debug port: read, combinational, and write of 0..2 pointers, 3..5 stride pairs.
+  input  logic        dbg_we_i,
+  input  logic [31:0] dbg_wdata_i,
   input  logic        dbg_en_i,
   input  logic [2:0]  dbg_ctx_i,
   input  logic [2:0]  dbg_sel_i,
@@ -101,6 +103,16 @@ module tile_streams (
         3'd3: strides0_q[ctx_i] <= csr_value_i;
         3'd4: strides1_q[ctx_i] <= csr_value_i;
         default: strides2_q[ctx_i] <= csr_value_i;
+      endcase
+    end
+    if (dbg_we_i) begin
+      case (dbg_sel_i)
+        3'd0: s0_q[dbg_ctx_i] <= dbg_wdata_i;
+        3'd1: s1_q[dbg_ctx_i] <= dbg_wdata_i;
+        3'd2: s2_q[dbg_ctx_i] <= dbg_wdata_i;
+        3'd3: strides0_q[dbg_ctx_i] <= dbg_wdata_i;
+        3'd4: strides1_q[dbg_ctx_i] <= dbg_wdata_i;
+        default: strides2_q[dbg_ctx_i] <= dbg_wdata_i;
       endcase
     end
   end

@@ -42,6 +42,7 @@ module tile_write (
   input  logic               e_sync_i,
   input  logic               e_exch_i,
   input  logic               e_pkt_i,
+  input  logic               e_break_i,          // ebreak that halts
   input  logic [31:0]        xwstack_i,
   input  logic [31:0]        xwstksz_i,
   input  logic [31:0]        xwra_i,
@@ -166,7 +167,7 @@ module tile_write (
   logic [95:0]             w_wide_record;
 
   always_comb begin
-    e_main_valid    = e_valid_i && !(e_sync_i || e_exch_i || e_pkt_i) && !(x_ok_i && lone_aux_i);
+    e_main_valid    = e_valid_i && !(e_sync_i || e_exch_i || e_pkt_i || e_break_i) && !(x_ok_i && lone_aux_i);
     e_main          = '0;
     e_record_value  = x_load_i ? addr_i : store_addr_i;
     e_record_second = x_sdata_i[31:0];

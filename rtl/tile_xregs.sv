@@ -24,7 +24,9 @@ module tile_xregs (
   input  logic [31:0] run_ra_i,
   input  logic [31:0] run_stack_i,
   input  logic [31:0] run_stride_i,
-  // Debug read.
+  // Debug write and read.
+  input  logic        dbg_we_i,
+  input  logic [31:0] dbg_wdata_i,
   input  logic [7:0]  dbg_row_i,
   output logic [31:0] dbg_data_o
 );
@@ -73,6 +75,7 @@ module tile_xregs (
 
   always_ff @(posedge clk_i) begin
     if (we_i && !is_run_register(wreg_i)) file_q[{wctx_i, wreg_i}] <= wdata_i;
+    if (dbg_we_i && (dbg_row_i[4:0] != 5'd0)) file_q[dbg_row_i] <= dbg_wdata_i;
   end
 
   // The stack of worker w is at base + w * stride, w = 1..6; summed up one after another.
@@ -95,6 +98,16 @@ module tile_xregs (
         5'd4: tp_q[wctx_i] <= wdata_i;
         5'd10: a0_q[wctx_i] <= wdata_i;
         5'd11: a1_q[wctx_i] <= wdata_i;
+        default: ;
+      endcase
+    end
+    if (dbg_we_i) begin
+      case (dbg_row_i[4:0])
+        5'd1: ra_q[dbg_row_i[7:5]] <= dbg_wdata_i;
+        5'd2: sp_q[dbg_row_i[7:5]] <= dbg_wdata_i;
+        5'd4: tp_q[dbg_row_i[7:5]] <= dbg_wdata_i;
+        5'd10: a0_q[dbg_row_i[7:5]] <= dbg_wdata_i;
+        5'd11: a1_q[dbg_row_i[7:5]] <= dbg_wdata_i;
         default: ;
       endcase
     end

@@ -6,7 +6,7 @@ set(TILE_CORE_SOURCES
     ${RTL}/tile_xregs.sv ${RTL}/tile_fregs.sv ${RTL}/tile_issue.sv ${RTL}/tile_csr.sv ${RTL}/exchange_list.sv
     ${RTL}/tile_exchange.sv ${RTL}/tile_packet.sv ${RTL}/tile_retire.sv ${RTL}/tile_fetch.sv ${RTL}/tile_read.sv
     ${RTL}/tile_supervisor.sv ${RTL}/tile_execute.sv ${RTL}/tile_memory.sv ${RTL}/tile_lanes.sv ${RTL}/tile_engines.sv
-    ${RTL}/tile_write.sv ${RTL}/tile_stream_step.sv ${RTL}/tile_streams.sv ${TESSERA_GENERATED_SV}
+    ${RTL}/tile_write.sv ${RTL}/tile_loop.sv ${RTL}/tile_stream_step.sv ${RTL}/tile_streams.sv ${TESSERA_GENERATED_SV}
     ${RTL}/xtile_transcendental.sv ${RTL}/tile_core.sv)
 # Unused bits of a word or of a decoded struct are no mistake; fpu_round names a local like a port of its parent.
 set(TILE_CORE_WARNINGS -Wall -Wno-UNUSEDSIGNAL -Wno-VARHIDDEN)

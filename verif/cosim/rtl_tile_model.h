@@ -1,6 +1,6 @@
 // RtlTile over any Verilated class of tile_core: drives the pins cycle by cycle and turns ports into records and stops.
-// Here: pins, SRAM, ports and the loop over cycles. Records are in rtl_tile_records.h, state and debug port in
-// rtl_tile_state.h.
+// Here: pins, SRAM, ports and the loop over cycles. Records are in rtl_tile_records.h, state and waves in
+// rtl_tile_state.h, the debug port in rtl_tile_debug.h.
 //
 // A cycle c is: read data of the last cycle on the pins, settle with the clock low, talk to the ports, serve the SRAM,
 // rising edge with the number of the next cycle. The clocked state stands "in" cycle now_; before the first edge that
@@ -44,13 +44,19 @@ class RtlTileModel final : public RtlTile {
   void memory_written(Address, std::size_t) override {}
   [[nodiscard]] std::uint32_t supervisor_csr(unsigned number) const override;
   [[nodiscard]] ContextState context(ContextId context) const override;
-  [[nodiscard]] std::optional<TileException> exception() const override { return exception_; }
+  [[nodiscard]] std::optional<TileException> exception() const override;
   [[nodiscard]] std::uint64_t retired() const override { return retired_; }
   void observe(RetireObserver* observer) override { observer_ = observer; }
   void observe_events(EventObserver* observer) override { events_ = observer; }
   void set_groups(bool group1, bool group2) override;
   [[nodiscard]] std::uint64_t clocked() const override { return clocked_; }
   void attach_wave(RtlWave& wave) override;
+
+  void debug_attach(bool) override {}
+  void debug_halt(std::uint8_t contexts, Cycle at) override;
+  void debug_resume(std::uint8_t contexts, Cycle at) override;
+  [[nodiscard]] std::uint32_t debug_read(ContextId context, DebugSpace space, unsigned number) const override;
+  void debug_write(ContextId context, DebugSpace space, unsigned number, std::uint32_t value) override;
 
  private:
   /// A cycle, or one of the two before cycle 0.
@@ -64,6 +70,17 @@ class RtlTileModel final : public RtlTile {
     RetireRecord record;
     bool waits = false;    ///< for a divider or transcendental lane, or for weights
     bool weights = false;  ///< x.amp.ldw
+  };
+  /// Commands of the debug port for one cycle, and a write that waits for its edge.
+  struct Command {
+    Time at = 0;
+    std::uint8_t halt = 0, resume = 0;
+  };
+  struct Write {
+    unsigned kind = 0;
+    ContextId context = 0;
+    unsigned select = 0;
+    std::uint32_t value = 0;
   };
   struct Start {
     Time at = kNoTime;
@@ -92,6 +109,10 @@ class RtlTileModel final : public RtlTile {
   void note_exception(Cycle cycle, ContextId context, std::uint32_t cause, Address pc, std::uint32_t tval,
                       std::uint32_t word);
   [[nodiscard]] std::uint32_t debug(unsigned kind, ContextId context, unsigned select) const;
+  Command& command(Cycle at);
+  void drive_debug(Time next);
+  void drive_write(const Write& write);
+  [[nodiscard]] static std::pair<unsigned, unsigned> debug_place(ContextId context, DebugSpace space, unsigned number);
   void dump(bool clock_high);
   TileStop drain(PacketPort* packets);
   [[nodiscard]] Time wake(Time limit, PacketPort* packets);
@@ -122,7 +143,10 @@ class RtlTileModel final : public RtlTile {
   bool weights_done_ = false;                ///< all 16 have come, the record has not
   std::uint64_t retired_ = 0;
   Cycle last_issue_ = 0;
-  std::optional<TileException> exception_;
+  std::array<std::optional<TileException>, 7> exceptions_;  ///< the last of each context
+  std::deque<Command> commands_;                            ///< in order of cycles
+  std::deque<Write> writes_;                                ///< one goes with each edge
+  bool debug_pins_ = false;                                 ///< something stands on the pins of the debug port
   std::optional<TileStop> tohost_;
   Address listened_ = 0;
   RtlWave* wave_ = nullptr;
@@ -316,6 +340,7 @@ void RtlTileModel<Model, traced>::edge(Time next) {
     model_.start_pc_i = starts_.front().pc;
     starts_.erase(starts_.begin());
   }
+  if (debug_pins_ || !commands_.empty() || !writes_.empty()) drive_debug(next);
   dump(false);
   model_.unit_clk_i = model_.unit_on_o || model_.packet_rx_valid_i;
   model_.simd_clk_i = model_.simd_on_o;
@@ -360,7 +385,7 @@ TileStop RtlTileModel<Model, traced>::run(Cycle limit, ExchangePort* port, Packe
       }
     }
     Time next = now_ + 1;
-    if (model_.quiescent_o) {
+    if (model_.quiescent_o && writes_.empty()) {
       next = wake(time(limit), packets);
       if (next == kNoTime) {
         stop = stop_here(limit);
@@ -382,6 +407,7 @@ template <class Model, bool traced>
 typename RtlTileModel<Model, traced>::Time RtlTileModel<Model, traced>::wake(Time limit, PacketPort* packets) {
   Time next = release_;
   if (!starts_.empty()) next = std::min(next, starts_.front().at - 1);
+  if (!commands_.empty()) next = std::min(next, commands_.front().at);
   if (packets != nullptr && now_ >= 0 && limit != kNoTime) {
     const Time until = std::min(next, limit);
     for (Time c = now_ + 1; c < until; ++c) {
@@ -398,7 +424,8 @@ typename RtlTileModel<Model, traced>::Time RtlTileModel<Model, traced>::wake(Tim
 template <class Model, bool traced>
 TileStop RtlTileModel<Model, traced>::stop_here(Cycle) {
   flush_records();
-  if (exception_) return {TileStop::Kind::exception, exception_->cycle, Zone::local, exception_->cause};
+  if (model_.halted_o != 0) return {TileStop::Kind::halted, last_issue_};
+  if (const auto e = exception()) return {TileStop::Kind::exception, e->cycle, Zone::local, e->cause};
   return {TileStop::Kind::idle, last_issue_};
 }
 
@@ -430,5 +457,6 @@ void RtlTileModel<Model, traced>::note_word(Cycle cycle) {
 
 }  // namespace tessera
 
+#include "verif/cosim/rtl_tile_debug.h"    // IWYU pragma: export
 #include "verif/cosim/rtl_tile_records.h"  // IWYU pragma: export
 #include "verif/cosim/rtl_tile_state.h"    // IWYU pragma: export

@@ -199,9 +199,7 @@ void RtlTileModel<Model, traced>::note_exception(Cycle cycle, ContextId context,
     const std::uint32_t low = debug(2, 0, csr::xfaultcyc);
     cycle -= static_cast<std::uint32_t>(static_cast<std::uint32_t>(cycle) - low);
   }
-  const TileException e{cycle, context, cause, pc, tval};
-  if (!exception_ || e.cycle < exception_->cycle || (e.cycle == exception_->cycle && e.context < exception_->context))
-    exception_ = e;
+  exceptions_.at(context) = TileException{cycle, context, cause, pc, tval};
 }
 
 template <class Model, bool traced>

@@ -1,4 +1,4 @@
-// RtlTileModel, third part: state of the contexts through the debug port of tile_core, and waves.
+// RtlTileModel, third part: state of the contexts as it stands, read through the debug pins of tile_core, and waves.
 #pragma once
 
 #include "verif/cosim/rtl_tile_model.h"
@@ -22,6 +22,18 @@ std::uint32_t RtlTileModel<Model, traced>::supervisor_csr(unsigned number) const
   return debug(2, 0, number);
 }
 
+/// The first of the contexts that are excepted now: the debug port may have let one go on.
+template <class Model, bool traced>
+std::optional<TileException> RtlTileModel<Model, traced>::exception() const {
+  std::optional<TileException> first;
+  for (unsigned c = 0; c < exceptions_.size(); ++c) {
+    const auto& e = exceptions_[c];
+    if (!e || (model_.excepted_o >> c & 1) == 0) continue;
+    if (!first || e->cycle < first->cycle) first = e;
+  }
+  return first;
+}
+
 template <class Model, bool traced>
 ContextState RtlTileModel<Model, traced>::context(ContextId context) const {
   using Run = ContextState::Run;
@@ -30,6 +42,8 @@ ContextState RtlTileModel<Model, traced>::context(ContextId context) const {
   const std::uint32_t excepted = model_.excepted_o;
   if ((excepted >> context & 1) != 0) {
     state.run = Run::excepted;
+  } else if ((model_.halted_o >> context & 1) != 0) {
+    state.run = Run::halted;
   } else if (context == 0) {
     const unsigned supervisor = status & 7;
     state.run = supervisor == 0 ? Run::idle : supervisor == 1 ? Run::running : Run::waiting;
