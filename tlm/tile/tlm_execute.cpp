@@ -54,10 +54,12 @@ const Decoded* TlmTile::fetch(TileContext& c, Cycle t) {
 
 void TlmTile::issue(TileContext& c, Cycle t) {
   last_issue_ = std::max(last_issue_, t);
+  if (debugging_) issued(c, t);
   const Address pc = c.pc;
   const Decoded* at = fetch(c, t);
   if (at == nullptr) return;
   const Decoded first = at[0];
+  if (debugging_ && static_cast<Op>(first.op) == Op::ebreak && breaks(c, t)) return;
   Cycle slots = first.slots;
   c.next = t + 6;
   Outcome outcome = Outcome::done;

@@ -68,17 +68,25 @@ TileStop TlmTile::run(Cycle limit, ExchangePort*, PacketPort*) {
   while (!(stop = advance(limit, exact()))) {
   }
   flush_events();
+  stand(*stop);
   return *stop;
 }
 
 std::optional<TileStop> TlmTile::step(Cycle limit) {
   auto stop = advance(limit, true);
   flush_events();
+  if (stop) stand(*stop);
   return stop;
 }
 
+void TlmTile::stand(const TileStop& stop) {
+  stands_ = stop.kind == TileStop::Kind::limit ? stop.cycle : std::max(stop.cycle, last_issue_ + 6);
+  // In fast mode issues are not noted one by one.
+  done_before_ = std::max(done_before_, last_issue_ + 1);
+}
+
 bool TlmTile::exact() const {
-  if (observer_ != nullptr || force_exact_) return true;
+  if (observer_ != nullptr || force_exact_ || debugging_) return true;
   if (config_.tohost == 0) return false;
   // The first store to tohost ends the run: nobody may be ahead of it.
   int live = mode_ == Mode::issue || mode_ == Mode::implicit_wait ? 1 : 0;
@@ -88,15 +96,29 @@ bool TlmTile::exact() const {
 
 std::optional<TileStop> TlmTile::advance(Cycle limit, bool exact) {
   resolve_sync();
+  TileContext* worker = first_worker();
+  const Cycle supervisor = supervisor_candidate();
+  if (!commands_.empty()) {
+    const Cycle event = pending_            ? pending_->cycle
+                        : worker != nullptr ? std::min(worker->next, supervisor)
+                                            : supervisor;
+    const DebugCommand first = commands_.front();
+    if (first.at < limit && first.at <= event) {
+      commands_.erase(commands_.begin());
+      act(first);
+      update_debugging();
+      return std::nullopt;
+    }
+    if (event == kNever) return TileStop{TileStop::Kind::limit, limit};
+  }
   if (pending_) {
     if (pending_->cycle >= limit) return TileStop{TileStop::Kind::limit, limit};
     return pending_;
   }
-  TileContext* worker = first_worker();
-  const Cycle supervisor = supervisor_candidate();
   if (worker == nullptr && supervisor == kNever) return settled();
   if (worker != nullptr && worker->next < supervisor) {
     if (worker->next >= limit) return TileStop{TileStop::Kind::limit, limit};
+    if (debugging_ && halts(*worker, worker->next)) return std::nullopt;
     const Cycle bound = plus(supervisor == kNever ? worker->next : supervisor, kAhead);
     if (exact)
       issue(*worker, worker->next);
@@ -108,9 +130,12 @@ std::optional<TileStop> TlmTile::advance(Cycle limit, bool exact) {
     c.next = supervisor;
     if (mode_ == Mode::implicit_wait) {
       take_effect(supervisor);
+    } else if (debugging_ && halts(c, supervisor)) {
+      return std::nullopt;
     } else if (stray_) {
       trap(c, supervisor, c.pc, 0, 30, *stray_);
       stray_.reset();
+      issued(c, supervisor);
     } else if (exact) {
       issue(c, supervisor);
     } else {
@@ -125,6 +150,8 @@ std::optional<TileStop> TlmTile::advance(Cycle limit, bool exact) {
 }
 
 TileStop TlmTile::settled() {
+  for (const TileContext& c : contexts_)
+    if (c.run == Run::halted) return {TileStop::Kind::halted, last_issue_};
   if (const auto first = exception()) return {TileStop::Kind::exception, first->cycle, Zone::local, first->cause};
   return {TileStop::Kind::idle, last_issue_};
 }
@@ -142,9 +169,9 @@ Cycle TlmTile::first_vacant(Cycle from) const {
   Cycle best = kNever;
   for (unsigned slot = 0; slot < 6; ++slot) {
     const TileContext& w = contexts_[slot + 1];
+    if (w.run == Run::halted) continue;
     // A running worker owns its slot at least until six cycles after its next issue (it may exit there).
-    const bool owned = w.run == Run::running || w.run == Run::halted;
-    const Cycle earliest = std::max(from, owned ? w.next + 6 : w.vacant_from);
+    const Cycle earliest = std::max(from, w.run == Run::running ? w.next + 6 : w.vacant_from);
     best = std::min(best, earliest + (slot + 6 - earliest % 6) % 6);
   }
   return best;
@@ -152,6 +179,7 @@ Cycle TlmTile::first_vacant(Cycle from) const {
 
 Cycle TlmTile::supervisor_candidate() const {
   const TileContext& c = contexts_[0];
+  if (c.run == Run::halted) return kNever;
   if (mode_ == Mode::issue) return first_vacant(c.next);
   if (mode_ != Mode::implicit_wait) return kNever;
   Cycle from = c.next;

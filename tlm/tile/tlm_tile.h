@@ -46,6 +46,11 @@ class TlmTile final : public TileModel {
   void observe(RetireObserver* observer) override { observer_ = observer; }
   void observe_events(EventObserver* observer) override { events_ = observer; }
   void set_groups(bool group1, bool group2) override;
+  void debug_attach(bool attached) override;
+  void debug_halt(std::uint8_t contexts, Cycle at) override;
+  void debug_resume(std::uint8_t contexts, Cycle at) override;
+  [[nodiscard]] std::uint32_t debug_read(ContextId context, DebugSpace space, unsigned number) const override;
+  void debug_write(ContextId context, DebugSpace space, unsigned number, std::uint32_t value) override;
 
   /// Exact interleave in small steps, for a lockstep tile: issues at most one instruction or pair, in cycle order,
   /// whose records go to the observer. Returns a stop as run() would; nothing if there is more to do.
@@ -91,6 +96,7 @@ class TlmTile final : public TileModel {
   std::optional<TileStop> advance(Cycle limit, bool exact);
   [[nodiscard]] bool exact() const;
   [[nodiscard]] TileStop settled();
+  void stand(const TileStop& stop);
   [[nodiscard]] TileContext* first_worker();
   [[nodiscard]] Cycle first_vacant(Cycle from) const;
   [[nodiscard]] Cycle supervisor_candidate() const;
@@ -150,6 +156,29 @@ class TlmTile final : public TileModel {
   void finish_deferred(const Step& step, Cycle next);
   [[nodiscard]] bool bad_table(Address table) const;
 
+  // Debug port (tlm_debug.cpp).
+  struct DebugCommand {
+    Cycle at = 0;
+    std::uint8_t contexts = 0;
+    bool resume = false;  ///< else halt
+  };
+  /// What keeps a context from issuing, and its xdcsr. A step counts from stepped_at + 1, an ebreak from broken_at + 6.
+  struct DebugFlags {
+    bool request = false, stepped = false, broken = false;
+    bool step = false, ebreakm = false;
+    Cycle stepped_at = 0, broken_at = 0;
+  };
+  void command(const DebugCommand& command);
+  void act(const DebugCommand& command);
+  void resume(TileContext& c, Cycle at);
+  void update_debugging();
+  /// True if a flag is up in the cycle of the context's next issue; it is halted then.
+  bool halts(TileContext& c, Cycle n);
+  /// An ebreak is issued: true if it halts and does not trap.
+  bool breaks(TileContext& c, Cycle t);
+  void issued(const TileContext& c, Cycle t);
+  void write_debug_csr(TileContext& c, unsigned number, std::uint32_t value);
+
   // Threaded code (tlm_fast.cpp).
   struct Handlers;
   friend class HandlerAccess;
@@ -183,6 +212,14 @@ class TlmTile final : public TileModel {
   std::vector<MachineEvent> queued_events_;
   bool force_exact_ = false;
   Cycle last_issue_ = 0;
+  Cycle stands_ = 0;  ///< where the last run ended: time of what is read from outside
+
+  // Debug port.
+  std::array<DebugFlags, 7> debug_;
+  std::vector<DebugCommand> commands_;  ///< that have not acted yet, by cycle
+  Cycle done_before_ = 0;               ///< commands for earlier cycles come too late
+  bool attached_ = false;
+  bool debugging_ = false;  ///< attached, or a flag or command is there: exact interleave
 
   // Supervisor.
   Mode mode_ = Mode::stopped;
