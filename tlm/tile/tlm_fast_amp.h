@@ -16,7 +16,7 @@ using StreamSteps = std::array<std::array<std::uint32_t, 4>, 3>;
 /// What a group works on.
 struct AmpGroup {
   std::uint8_t* memory;       ///< SRAM
-  std::uint32_t doublewords;  ///< its size
+  std::uint32_t size;         ///< its bytes, a multiple of 8
   const std::uint8_t* lines;  ///< a flag for each 64 bytes: a store there concerns somebody
   std::uint32_t* f;           ///< f registers
   std::uint32_t* stream;      ///< S0, S1, S2
@@ -25,8 +25,9 @@ struct AmpGroup {
   const fp::fast::AmpReady* weights;
 };
 
-/// Runs the eight instructions from `o` on as their sequence would. Returns false, and has done nothing, if an access
-/// would trap or a store concerns somebody. Only if fp::fast::host_vectors().
-bool run_amp_group(const AmpGroup& group, const FastOp* o);
+/// Runs the eight instructions from `o` on `rounds` times, as their sequence would; returns how many times it did. It
+/// ends early, before a round, if an access may trap in it or a store would concern somebody. Only if
+/// fp::fast::host_vectors().
+std::uint32_t run_amp_group(const AmpGroup& group, const FastOp* o, std::uint32_t rounds);
 
 }  // namespace tessera
