@@ -42,6 +42,8 @@ class TileWriter {
     recipe_.underrun = pick(8) == 0;
     handlers_ = pick(5) != 0;
     edge_owner_ = pick(8);
+    do shared_ = 1 + pick(6);
+    while (shared_ == edge_owner_);
     for (unsigned w = 1; w < 7; ++w) worker(w);
     for (unsigned t = 0; t < kTableCount; ++t) recipe_.tables.push_back(table());
     supervisor();
@@ -59,7 +61,7 @@ class TileWriter {
     o.wild = options_.races;
     o.owns_edge = edge_owner_ == context;
     o.reads_edge = edge_owner_ == context || edge_owner_ == 7;
-    o.constants = kSramBase;
+    o.shared = context == shared_;
     o.sram_end = kEnd;
     return Writer(random_, o);
   }
@@ -70,7 +72,14 @@ class TileWriter {
     context.lead = pick(3);
     context.handler = handlers_;
     auto& code = context.code;
-    code.push_back(Writer::constant(8, data_of(options_.races ? 1 + pick(2) : w) + 0x800));
+    if (options_.races) {
+      code.push_back(Writer::constant(8, data_of(1 + pick(2)) + 0x800));
+    } else {  // by the worker's number in tp: any worker may run it
+      Node base = Writer::constant(8, data_of(1) + 0x800);
+      base.words.push_back(i(Op::slli, 28, 4, 12));
+      base.words.push_back(r(Op::add, 8, 8, 28));
+      code.push_back(std::move(base));
+    }
     for (unsigned k = 0; k < 12; ++k)
       code.push_back(Node(i(Op::flw, pick(32), 8, 4 * static_cast<std::int32_t>(pick(400)))));
     for (unsigned k = 0; k < 4; ++k)
@@ -83,51 +92,64 @@ class TileWriter {
     code.push_back(Node(pick(3) == 0 ? i(Op::jalr, 0, 1, 0) : r(Op::x_exit, 0, pick(3) == 0 ? 10 : 0)));
   }
 
-  /// Descriptors that mostly keep the rules; some start too early or reach outside.
+  /// Descriptors that mostly keep the rules; some start too early, reach outside, name what is not there or are cut.
   TableRecipe table() {
     TableRecipe table;
-    const auto list = [&](std::vector<std::vector<std::uint64_t>>& out, bool receive) {
-      Cycle t = pick(4) == 0 ? 12 + 6 * pick(8) : 12 + 6 * 40;  // x.exchange stands near its release, not always
-      const bool early = pick(12) == 0, tight = pick(3) == 0;
-      for (unsigned n = pick(5); n-- > 0;) {
-        const unsigned words = 1 + (pick(3) == 0 ? 0 : pick(12)),
-                       peer = receive ? (pick(16) == 0 ? 0xfff : pick(3)) : pick(2);
-        // What is sent and what is received never overlap: a rule of core.md section 8.
-        const Address where = (data_of(0) - kSramBase) / 4 + (receive ? 0x200 : 0) + pick(0x180);
-        const bool block = pick(3) == 0, sweep = receive && !block && pick(4) == 0;
-        ExchangeDescriptor d;
-        d.kind = pick(100) == 0 ? 3 : block ? 1 : sweep ? 2 : 0;
-        d.base = pick(4) == 0 ? 1 + pick(3) : 0;
-        d.start = early ? t / 4 : t;
-        d.words = words;
-        d.address = d.base != 0 ? pick(64) + (receive ? 0x200 : 0) : pick(60) == 0 ? 0x3ffff : where;
-        d.peer = sweep ? pick(2) : receive && pick(60) == 0 ? 3 + pick(100) : peer;
-        std::vector<std::uint64_t> descriptor{d.pack()};
-        Cycle length = words;
-        if (block) {
-          ExchangeBlock b;
-          b.stride1 = words + pick(4);
-          b.count1 = pick(12) == 0 ? 0 : 1 + pick(3);
-          b.stride2 = pick(64);
-          b.count2 = 1 + pick(2);
-          descriptor.push_back(b.pack());
-          length = static_cast<Cycle>(words) * b.count1 * b.count2;
-        } else if (sweep) {
-          ExchangeSweep w;
-          w.count = 1 + pick(3);
-          w.step = 1;
-          w.wrap = 2;
-          w.stride = words;
-          descriptor.push_back(w.pack());
-          length = static_cast<Cycle>(words) * w.count;
-        }
-        out.push_back(std::move(descriptor));
-        t += std::max<Cycle>(length, tight ? (block || sweep ? 4 : 2) : 4) + (tight ? pick(2) : pick(20));
-      }
-    };
-    list(table.sends, false);
-    list(table.receives, true);
+    descriptors(table.sends, false);
+    descriptors(table.receives, true);
     return table;
+  }
+
+  void descriptors(std::vector<std::vector<std::uint64_t>>& out, bool receive) {
+    const auto between = [this](int low, int high) { return low + static_cast<int>(pick(high - low + 1)); };
+    Cycle t = pick(3) == 0 ? 12 + 6 * pick(8) : 12 + 6 * 40;  // x.exchange stands near its release, not always
+    if (pick(6) == 0) t = 12;
+    const bool early = pick(12) == 0, tight = pick(3) == 0;
+    for (unsigned n = pick(5); n-- > 0;) {
+      const unsigned words = pick(3) == 0 ? 1 : pick(12) == 0 ? 16 + pick(8) : 1 + pick(12);
+      const bool block = pick(3) == 0, sweep = receive && !block && pick(3) == 0, two = block || sweep;
+      // What is sent and what is received never overlap: a rule of core.md section 8.
+      const Address half = receive ? 0x200 : 0;
+      ExchangeDescriptor d;
+      d.kind = pick(100) == 0 ? 3 : block ? 1 : sweep ? 2 : 0;
+      d.base = pick(4) == 0 ? 1 + pick(3) : 0;
+      d.start = early ? t / 4 : t;
+      d.words = words;
+      d.address = half + 0x80 + pick(d.base != 0 ? 64 : 0x100) + (d.base != 0 ? 0 : (data_of(0) - kSramBase) / 4);
+      if (pick(40) == 0) {  // outside, or running out
+        d.base = 0;
+        d.address = pick(2) == 0 ? 0x3ffff : Program::kSramBytes / 4 - pick(words);
+      }
+      d.peer = receive ? (pick(16) == 0 ? 0xfff : pick(50) == 0 ? 3 + pick(100) : pick(3)) : pick(2);
+      std::vector<std::uint64_t> descriptor;
+      Cycle length = words;
+      std::uint64_t second = 0;
+      if (block) {
+        ExchangeBlock b;
+        b.stride1 = between(-3, static_cast<int>(words) + 3);
+        b.count1 = pick(12) == 0 ? 0 : 1 + pick(3);
+        b.stride2 = between(-60, 63);
+        b.count2 = pick(20) == 0 ? 0 : 1 + pick(2);
+        second = b.pack();
+        length = static_cast<Cycle>(words) * b.count1 * b.count2;
+      } else if (sweep) {
+        ExchangeSweep w;
+        w.count = pick(10) == 0 ? 0 : 1 + pick(3);
+        w.wrap = pick(3) == 0 ? 0 : 3;
+        w.step = between(-1, 1);
+        if (w.wrap == 0 && pick(8) != 0) w.step = 1, d.peer = 0;
+        if (d.peer == 0xfff) d.peer = 2;
+        w.stride = between(-12, static_cast<int>(words) + 4);
+        second = w.pack();
+        length = static_cast<Cycle>(words) * w.count;
+      }
+      descriptor.push_back(d.pack());
+      const bool cut = two && n == 0 && pick(12) == 0;  // the last one of its list
+      if (two && !cut) descriptor.push_back(second);
+      out.push_back(std::move(descriptor));
+      if (tight && pick(10) == 0) length -= std::min<Cycle>(length, 1 + pick(2));  // the next one comes too early
+      t += std::max<Cycle>(length, tight ? 2 : 4) + (tight ? pick(3) : pick(20));
+    }
   }
 
   void supervisor() {
@@ -181,11 +203,17 @@ class TileWriter {
         break;
       case 2:
       case 3:
-        nodes.push_back(Node(sync(6, w.reg(), 1)));
+        if (pick(4) == 0) {  // x.exchange in the cycle of the release
+          nodes.push_back(
+              Node(Node::Kind::table, {sync(6, w.reg(), 1), r(Op::x_exchange, 0, 5)}, {}, 0, pick(kTableCount)));
+          break;
+        }
+        if (pick(8) != 0) nodes.push_back(Node(sync(6, w.reg(), 1)));
         if (pick(3) == 0) nodes.push_back(delay());
+        if (pick(4) == 0) nodes.push_back(start(target, target));
         for (unsigned k = pick(3) == 0 ? 2 : 1; k-- > 0;) {
           if (pick(8) == 0) {
-            nodes.push_back(Node({i(Op::addi, 5, 0, 0), r(Op::x_exchange, 0, 5)}));
+            nodes.push_back(Node({i(Op::addi, 5, 0, pick(3) == 0 ? 8 : 0), r(Op::x_exchange, 0, 5)}));
           } else {
             nodes.push_back(
                 Node(Node::Kind::table, {r(Op::x_exchange, 0, 5)}, {}, pick(20) == 0 ? 4 : 0, pick(kTableCount)));
@@ -196,7 +224,7 @@ class TileWriter {
         nodes.push_back(delay());
         break;
       case 5:
-        nodes.push_back(start(target, options_.races ? 7 : target));
+        nodes.push_back(start(shared_, pick(3) == 0 ? target : 7));
         break;
       case 6:  // several at once, close together
         for (unsigned k = 1; k < 7; ++k) {
@@ -225,6 +253,7 @@ class TileWriter {
   Recipe recipe_;
   bool handlers_ = true;
   unsigned edge_owner_ = 7;
+  unsigned shared_ = 1;  ///< the worker program that any worker may run
 };
 
 /// A handler that skips the faulting instruction and goes on; after a fetch fault or many traps it goes to what

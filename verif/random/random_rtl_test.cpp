@@ -7,51 +7,55 @@
 #include "tlm/tile/tlm_tile.h"
 #include "verif/cosim/lockstep_tile.h"
 #include "verif/cosim/rtl_tile.h"
+#include "verif/coverage/covered_tile.h"
 #include "verif/random/runs.h"
 
 namespace tessera::random {
 namespace {
 
-struct Totals {
+struct Sums {
   std::uint64_t programs = 0, cycles = 0;
   LockstepTile::Counts counts;
-  Coverage coverage;
+  Coverage reached;
+  std::shared_ptr<coverage::Totals> coverage = coverage::Totals::from_environment();
 };
 
 using MakeRtl = std::function<std::unique_ptr<TileModel>(const TileConfig&)>;
 
 /// Runs a program in lockstep with what `make` makes; what the mismatch says, if there is one.
 std::optional<std::string> compare_lockstep(const Program& program, std::uint64_t seed, const MakeRtl& make,
-                                            Totals* totals) {
+                                            Sums* sums) {
   const TileConfig config = config_of(seed);
-  LockstepTile tile(config, std::make_unique<TlmTile>(config), make(config));
-  if (totals != nullptr) tile.observe(&totals->coverage);
-  load(tile, program);
+  auto owned = std::make_unique<LockstepTile>(config, std::make_unique<TlmTile>(config), make(config));
+  const LockstepTile& tile = *owned;
+  const auto shown = coverage::covered(config, std::move(owned), sums != nullptr ? sums->coverage : nullptr);
+  if (sums != nullptr) shown->observe(&sums->reached);
+  load(*shown, program);
   try {
-    const Played played = play(tile, config, program);
+    const Played played = play(*shown, config, program);
     if (!played.ended) return "does not end";
-    if (totals == nullptr) return std::nullopt;
-    totals->cycles += played.stops.back().cycle;
+    if (sums == nullptr) return std::nullopt;
+    sums->cycles += played.stops.back().cycle;
   } catch (const std::exception& error) {
     return error.what();
   }
   const LockstepTile::Counts& n = tile.compared();
   if (n.instructions != tile.retired()) return "not all retired instructions were compared";
-  totals->counts.instructions += n.instructions;
-  totals->counts.traps += n.traps;
-  totals->counts.words += n.words;
-  totals->counts.registers += n.registers;
-  totals->counts.memory_bytes += n.memory_bytes;
-  ++totals->programs;
+  sums->counts.instructions += n.instructions;
+  sums->counts.traps += n.traps;
+  sums->counts.words += n.words;
+  sums->counts.registers += n.registers;
+  sums->counts.memory_bytes += n.memory_bytes;
+  ++sums->programs;
   return std::nullopt;
 }
 
 void run_until(std::uint64_t instructions, bool races, std::uint64_t first, const char* test) {
-  Totals totals;
+  Sums sums;
   // Goes on for a while if something rare has not come yet: each new instruction of the RTL shifts what is drawn.
   const auto enough = [&] {
-    const std::uint64_t n = totals.counts.instructions;
-    return n >= 3 * instructions || (n >= instructions && totals.coverage.holes(Subset::rtl).empty());
+    const std::uint64_t n = sums.counts.instructions;
+    return n >= 3 * instructions || (n >= instructions && sums.reached.holes(Subset::rtl).empty());
   };
   for (std::uint64_t seed = only_program().value_or(first); !enough(); ++seed) {
     ProgramOptions options;
@@ -62,7 +66,7 @@ void run_until(std::uint64_t instructions, bool races, std::uint64_t first, cons
         options,
         [&](const Program& program) {
           return compare_lockstep(
-              program, seed, [](const TileConfig& c) { return make_rtl_tile(c); }, &totals);
+              program, seed, [](const TileConfig& c) { return make_rtl_tile(c); }, &sums);
         },
         std::string("build/tests/random_rtl_test --gtest_filter=RandomRtl.") + test, true);
     ASSERT_FALSE(failure) << *failure;
@@ -72,11 +76,10 @@ void run_until(std::uint64_t instructions, bool races, std::uint64_t first, cons
   std::printf(
       "seed %llu: %llu programs, %llu cycles, compared in lockstep: %llu instructions, %llu traps, %llu exchange "
       "words, %llu registers, %llu bytes\n%s\n",
-      u(run_seed()), u(totals.programs), u(totals.cycles), u(totals.counts.instructions), u(totals.counts.traps),
-      u(totals.counts.words), u(totals.counts.registers), u(totals.counts.memory_bytes),
-      totals.coverage.summary().c_str());
-  for (const std::string& hole : totals.coverage.holes(Subset::rtl)) ADD_FAILURE() << hole;
-  EXPECT_GT(totals.counts.words, 1000u);
+      u(run_seed()), u(sums.programs), u(sums.cycles), u(sums.counts.instructions), u(sums.counts.traps),
+      u(sums.counts.words), u(sums.counts.registers), u(sums.counts.memory_bytes), sums.reached.summary().c_str());
+  for (const std::string& hole : sums.reached.holes(Subset::rtl)) ADD_FAILURE() << hole;
+  EXPECT_GT(sums.counts.words, 1000u);
 }
 
 TEST(RandomRtl, LockstepOnRaceFreePrograms) {

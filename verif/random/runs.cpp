@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "tlm/tile/tlm_tile.h"
+#include "verif/coverage/covered_tile.h"
 
 namespace tessera::random {
 namespace {
@@ -46,14 +47,18 @@ std::optional<std::string> different_state(const TlmTile& a, const TlmTile& b) {
 std::uint64_t run_seed() { return number("TESSERA_SEED").value_or(1); }
 std::optional<std::uint64_t> only_program() { return number("TESSERA_PROGRAM"); }
 
-std::optional<std::string> compare_fast_exact(const Program& program, std::uint64_t seed, RetireObserver* observer) {
+std::optional<std::string> compare_fast_exact(const Program& program, std::uint64_t seed, RetireObserver* observer,
+                                              const std::shared_ptr<coverage::Totals>& totals) {
   const TileConfig config = config_of(seed);
-  TlmTile fast(config), exact(config);
+  TlmTile fast(config);
+  auto owned = std::make_unique<TlmTile>(config);
+  TlmTile& exact = *owned;
+  const std::unique_ptr<TileModel> shown = coverage::covered(config, std::move(owned), totals);
   load(fast, program);
-  load(exact, program);
+  load(*shown, program);
   exact.force_exact(true);
-  exact.observe(observer);
-  const Played x = play(exact, config, program), y = play(fast, config, program);
+  shown->observe(observer);
+  const Played x = play(*shown, config, program), y = play(fast, config, program);
   if (!x.ended) return "does not end";
   for (std::size_t k = 0; k < std::min(x.stops.size(), y.stops.size()); ++k) {
     const TileStop &e = x.stops[k], &f = y.stops[k];

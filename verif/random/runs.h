@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "verif/coverage/collector.h"
 #include "verif/random/played_tile.h"
 #include "verif/random/shrink.h"
 
@@ -19,9 +20,11 @@ namespace tessera::random {
 /// First difference of two ways to run a program; nothing if they agree. "does not end" is one too.
 using Compare = std::function<std::optional<std::string>(const Program&)>;
 
-/// Runs fast and exact TLM and compares stops, states and memory. The exact one reports to `observer`.
+/// Runs fast and exact TLM and compares stops, states and memory. The exact one reports to `observer`; its coverage is
+/// collected if there are totals.
 [[nodiscard]] std::optional<std::string> compare_fast_exact(const Program& program, std::uint64_t seed,
-                                                            RetireObserver* observer);
+                                                            RetireObserver* observer,
+                                                            const std::shared_ptr<coverage::Totals>& totals);
 
 /// Compares the program of `options`; a difference is shrunk and reported with the command that shows it again:
 /// `test` is program and filter.

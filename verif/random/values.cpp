@@ -7,7 +7,8 @@ namespace {
 
 constexpr std::uint32_t kSingles[] = {
     0x00000000, 0x00000001, 0x00000002, 0x007fffff, 0x00800000, 0x00800001, 0x3f800000, 0x3f800001, 0x3f7fffff,
-    0x40000000, 0x3f000000, 0x7f7fffff, 0x7f800000, 0x7fc00000, 0x7fc12345, 0x7f800001, 0x7fbfffff,
+    0x40000000, 0x3f000000, 0x7f7fffff, 0x7f7fffff, 0x7f000000, 0x7f800000, 0x7fc00000, 0x7fc12345, 0x7f800001,
+    0x7fbfffff,
     // To f16: 65504, 65519.996, 65520, the smallest normal, the smallest subnormal, half of it, below and above, ties.
     0x477fe000, 0x477fefff, 0x477ff000, 0x38800000, 0x33800000, 0x33000000, 0x33000001, 0x32ffffff, 0x3f801000,
     0x3f803000, 0x3f801001, 0x387fe000, 0x387ff000,
@@ -52,6 +53,7 @@ std::uint32_t biased_word(std::mt19937_64& random) {
     case 7:  // low bits clear: exact results and ties
       return sign | (120u + (v >> 8) % 16) << 23 | (v >> 24 & 0x7ff000);
     case 8:
+    case 11:
       return one_of(kIntegers, v >> 8);
     case 9:
       return static_cast<std::uint32_t>(v >> 8) & (sign | 0xff);

@@ -88,7 +88,9 @@ Node Writer::constant(unsigned rd, std::uint32_t value) {
 
 std::int32_t Writer::offset(unsigned bytes) {
   // Within the context's 4 KiB around x8; now and then misaligned.
-  const std::int32_t any = static_cast<std::int32_t>(pick(4096)) - 2048;
+  if (one_in(16)) return one_in(2) ? 0 : -2048;
+  if (one_in(32) && bytes == 1) return 2047;
+  const std::int32_t any = one_in(60) ? 2047 : static_cast<std::int32_t>(pick(4096)) - 2048;
   return !portable() && one_in(60) ? any : any & -static_cast<std::int32_t>(bytes);
 }
 
@@ -109,6 +111,11 @@ std::uint32_t Writer::encode(Op op) {
     field(info.rs1, 15, false);
     field(info.rs2, 20, false);
     field(info.rs3, 27, false);
+    if (info.imm == isa::Imm::i && one_in(6)) {  // the ends of the range and zero
+      constexpr std::uint32_t kEnds[] = {0, 0x7ff, 0x800, 1, 0xfff};
+      word = (word & 0xfffffu) | kEnds[pick(5)] << 20;
+    }
+    if (info.imm == isa::Imm::shamt && one_in(6)) word = (word & ~0x1f00000u) | (one_in(2) ? 31u << 20 : 0u);
     word |= info.match;
     if (isa::decode(word) == op) return word;
   }
@@ -162,48 +169,80 @@ Node Writer::fresh_operands(std::uint32_t word) {
 }
 
 /// Registers of units that the subset may lack.
-bool Writer::has_csr(unsigned number) const { return options_.subset != Subset::rtl || csr_in_rtl(number); }
+bool Writer::has_csr(unsigned number) const {
+  return options_.subset != Subset::rtl || (csr_in_rtl(number) && (number != csr::xrpt || has(Op::x_rpt)));
+}
+
+namespace {
+
+/// CSRs by name, and some that are none.
+const std::vector<unsigned>& known_csrs() {
+  static const std::vector<unsigned> kAll = [] {
+    std::vector<unsigned> all;
+    for (unsigned n = 0; n < 4096; ++n) {
+      // A few of the many counters that read 0 are enough.
+      const bool many = (n & 0x1f) > 4 && (n >> 8 == 0xB || n >> 8 == 0xC || n >> 8 == 3) && (n & 0x40) == 0;
+      if (csr_name(n) != nullptr && !many) all.push_back(n);
+    }
+    for (const unsigned n : {0x305u, 0x310u, 0xCC0u, 0xCC1u, 0x180u, 0x3A0u, 0x302u, 0x100u}) all.push_back(n);
+    return all;
+  }();
+  return kAll;
+}
+
+}  // namespace
 
 Node Writer::csr() {
-  static constexpr unsigned kFloat[] = {csr::fflags, csr::frm, csr::fcsr};
-  static constexpr Op kRegister[] = {Op::csrrw, Op::csrrs, Op::csrrc};
   static constexpr Op kImmediate[] = {Op::csrrwi, Op::csrrsi, Op::csrrci};
   const unsigned rd = one_in(6) ? 0 : reg(), kind = pick(10);
   const auto at = [](unsigned number) { return static_cast<std::int32_t>(number); };
   if (portable() || (!supervisor() && kind < 4)) {
     // Reserved rounding modes trap; portable programs keep to the others.
-    if (one_in(3)) return Node(i(kImmediate[pick(3)], rd, pick(32), at(kFloat[0])));
+    if (one_in(3)) return Node(i(kImmediate[pick(3)], rd, pick(32), at(csr::fflags)));
     const unsigned mode = portable() || !one_in(8) ? pick(5) : 5 + pick(3);
     if (one_in(6)) return Node({i(Op::addi, 28, 0, at(mode << 5 | pick(32))), i(Op::csrrw, rd, 28, at(csr::fcsr))});
     return Node(i(Op::csrrwi, rd, mode, at(csr::frm)));
   }
-  if (kind < 7) {
-    static const std::vector<unsigned> kAll = [] {
-      std::vector<unsigned> all;
-      for (unsigned n = 0; n < 4096; ++n) {
-        // Not the float ones (kept above); mhpm* come often enough with a few of them.
-        const bool many = (n & 0x1f) > 4 && (n >> 8 == 0xB || n >> 8 == 0xC) && (n & 0x40) == 0;
-        if (csr_name(n) != nullptr && !many && n != csr::xdcsr) all.push_back(n);
-      }
-      for (const unsigned n : {0x180u, 0x3A0u, 0x7B0u, 0x302u, 0x100u}) all.push_back(n);
-      return all;
-    }();
-    const unsigned number = kAll[pick(static_cast<unsigned>(kAll.size()))];
-    if (!has_csr(number)) return Node(integer());
-    return Node(i(pick(2) ? Op::csrrs : Op::csrrsi, rd, 0, at(number)));
-  }
-  static constexpr unsigned kWritten[] = {
-      csr::mscratch, csr::mcycle,    csr::mcycleh,   csr::minstret,  csr::minstreth, csr::mcause,  csr::mtval,
-      csr::xrng0,    csr::xrng0 + 1, csr::xrng0 + 2, csr::xrng0 + 3, csr::xs0,       csr::xs0 + 1, csr::xs0 + 2,
-      csr::xst0,     csr::xst0 + 1,  csr::xst0 + 2,  csr::xexit,     csr::misa,      csr::mhartid, csr::cycle,
-      csr::xsource,  csr::xbase3,    csr::mepc,      0x304,          0x344,          0x7A1,        0x323,
-      0xB03,         csr::xrpt,      csr::xworker};
-  const unsigned written = kWritten[pick(sizeof kWritten / sizeof kWritten[0])];
-  if (!has_csr(written)) return Node(integer());
-  const auto number = at(written);
-  if (kind < 9) return Node(i(kRegister[pick(3)], rd, reg(), number));
-  return Node(i(kImmediate[pick(3)], rd, pick(32), number));
+  if (kind >= 7) return csr_write(rd);
+  const unsigned number = known_csrs()[pick(static_cast<unsigned>(known_csrs().size()))];
+  if (!has_csr(number)) return Node(integer());
+  return Node(i(pick(2) ? Op::csrrs : Op::csrrsi, rd, 0, at(number)));
 }
+
+/// Any CSR but those that the program's own ways hang on.
+Node Writer::csr_write(unsigned rd) {
+  static constexpr Op kRegister[] = {Op::csrrw, Op::csrrs, Op::csrrc};
+  static constexpr Op kImmediate[] = {Op::csrrwi, Op::csrrsi, Op::csrrci};
+  const unsigned number = known_csrs()[pick(static_cast<unsigned>(known_csrs().size()))];
+  const auto at = static_cast<std::int32_t>(number);
+  // mstatus: interrupt bits only, so that FS stays.
+  if (number == csr::mstatus) return Node(i(pick(2) ? Op::csrrsi : Op::csrrci, rd, 8, at));
+  const bool kept = number == csr::mtvec || number == csr::frm || number == csr::fcsr || number == csr::xwra ||
+                    (number >= csr::xbase1 && number < csr::xbase1 + 3);
+  if (kept || !has_csr(number)) return Node(integer());
+  if (pick(3) != 0) return Node(i(kRegister[pick(3)], rd, reg(), at));
+  return Node(i(kImmediate[pick(3)], rd, pick(32), at));
+}
+
+/// A load whose destination is its own base, or nothing; accesses with the largest offset.
+Node Writer::load_over_base() {
+  static constexpr Op kLoad[] = {Op::lb, Op::lbu, Op::lh, Op::lhu, Op::lw};
+  const unsigned n = pick(5), base = reg();
+  if (one_in(3)) {  // the largest offset from an odd base
+    const std::int32_t below = -1023 - 8 * static_cast<std::int32_t>(pick(100));
+    const unsigned kind = pick(supervisor() ? 7 : 9);
+    static constexpr Op kStore[] = {Op::sh, Op::sw, Op::fsw};
+    return Node({i(Op::addi, base, 8, below),
+                 kind < 4    ? i(kLoad[1 + kind], reg(), base, 2047)
+                 : kind == 8 ? i(Op::flw, freg(), base, 2047)
+                             : testing::s(kStore[std::min(kind - 4, supervisor() ? 1u : 2u)], base, reg(), 2047)});
+  }
+  const std::int32_t at = static_cast<std::int32_t>(pick(1024)) & ~3;
+  return Node({i(Op::addi, base, 8, one_in(2) ? 0 : -2048 + 4 * static_cast<std::int32_t>(pick(16))),
+               i(kLoad[n], one_in(3) ? 0 : base, base, one_in(4) && n < 2 ? 2047 : at)});
+}
+
+std::uint32_t Writer::aux_word() { return encode(aux_ops_[pick(static_cast<unsigned>(aux_ops_.size()))]); }
 
 Node Writer::trap() {
   switch (pick(8)) {
@@ -286,14 +325,15 @@ Node Writer::item(unsigned depth) {
   const bool worker = options_.kind == Kind::worker;
   const unsigned kind = pick(1000);
   if (kind < 200) return Node(integer());
-  if (kind < 320) return Node(memory());
+  if (kind < 310) return Node(memory());
+  if (kind < 320) return load_over_base();
   if (kind < 640) {
     if (supervisor()) return Node(integer());
     const std::uint32_t word = floating();
     return pick(2) == 0 ? fresh_operands(word) : Node(word);
   }
   if (kind < 690) return csr();
-  if (kind < 705)
+  if (kind < 705 && !options_.shared)
     return Node(Node::Kind::store_code, {one_in(3) && !supervisor() ? encode(Op::fadd_s) : encode(Op::addi)}, {},
                 pick(4));
   if (worker) {

@@ -28,9 +28,9 @@ struct WriterOptions {
   Kind kind = Kind::worker;
   Subset subset = Subset::all;
   bool wild = false;        ///< accesses may go anywhere and see other contexts' memory (a race)
-  bool owns_edge = false;   ///< may write the last bytes of the SRAM
+  bool owns_edge = false;   ///< may write the first and last bytes of the SRAM
   bool reads_edge = false;  ///< may read them
-  Address constants = 0;    ///< 64 bytes at the start of the SRAM that nobody writes
+  bool shared = false;      ///< several workers may run it at once: it does not write its own code
   Address sram_end = 0;
 };
 
@@ -65,6 +65,9 @@ class Writer {
   std::uint32_t floating();
   Node fresh_operands(std::uint32_t word);
   Node csr();
+  Node csr_write(unsigned rd);
+  Node load_over_base();
+  std::uint32_t aux_word();
   Node trap();
   std::uint32_t odd_word();
   Node control(unsigned depth);
@@ -76,6 +79,7 @@ class Writer {
   Node post_increment_access(std::int32_t& budget);
   Node streams(unsigned accesses, bool in_loop);
   std::uint32_t stream_access();
+  Node unfit(bool last);
   Node repeat();
   Node amp();
   Node draws();

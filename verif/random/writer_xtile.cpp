@@ -21,17 +21,19 @@ constexpr std::int32_t kStart = 512, kReach = 1400;
 Address Writer::edge_address(bool store) {
   const bool edge = options_.wild || (store ? options_.owns_edge : options_.reads_edge);
   const Address end = options_.sram_end;
-  switch (pick(store || !edge ? 4 : 5)) {
+  switch (pick(6)) {
     case 0:
       return end + 8 * pick(3);
     case 1:
-      return edge ? end - 8 - 8 * pick(4) : end;
+      return edge ? end - 8 - 8 * pick(2) : end;
     case 2:
       return kSramBase - 8 * (1 + pick(2));
     case 3:
       return edge ? end - 16 + pick(16) : 0xfffffff8u;
-    default:
-      return options_.constants + 8 * pick(4);
+    case 4:
+      return edge ? kSramBase + 8 * pick(2) : end + 8;
+    default:  // constants
+      return store ? kSramBase - 16 : kSramBase + 16 + 8 * pick(4);
   }
 }
 
@@ -46,7 +48,9 @@ Node Writer::post_increment_access(std::int32_t& budget) {
   const isa::Reg& data = info.imm == isa::Imm::s ? info.rs2 : info.rd;
   const unsigned f = freg() & ~(data.count - 1u);
   Node node;
-  if (by_register) {
+  if (by_register && one_in(12)) {
+    node.words.push_back(r(op, f, kPointer, kPointer));  // what follows is outside
+  } else if (by_register) {
     node.words.push_back(i(Op::addi, kStep, 0, step));
     node.words.push_back(r(op, f, kPointer, kStep));
   } else if (info.imm == isa::Imm::s) {
@@ -54,6 +58,7 @@ Node Writer::post_increment_access(std::int32_t& budget) {
   } else {
     node.words.push_back(i(op, f, kPointer, step));
   }
+  if (one_in(3)) node.words.push_back(aux_word());
   return node;
 }
 
@@ -95,7 +100,7 @@ Node Writer::streams(unsigned accesses, bool in_loop) {
   };
   bool far = false;
   for (unsigned k = 0; k < 3; ++k) {
-    if (!in_loop && one_in(10)) {
+    if (!in_loop && one_in(options_.owns_edge ? 3 : 10)) {
       const Node at = constant(kPointer, edge_address(k == 2));
       node.words.insert(node.words.end(), at.words.begin(), at.words.end());
       far = true;
@@ -107,13 +112,13 @@ Node Writer::streams(unsigned accesses, bool in_loop) {
     const Node steps = constant(kStep, stride() << 16 | stride());
     node.words.insert(node.words.end(), steps.words.begin(), steps.words.end());
     node.words.push_back(r(Op::x_sset, 0, kPointer, kStep) | k << 25);
+    if (one_in(3)) node.words.push_back(aux_word());  // a pair, if the address is aligned
   }
   if (in_loop) return node;
   // Near the ends of the SRAM one access only: the next could go on into what belongs to others.
   for (unsigned n = far && !options_.wild ? 1 : accesses; n-- > 0;) {
     if (!aux_ops_.empty() && one_in(3)) {
-      node.children.push_back(
-          Node(Node::Kind::pair, {stream_access(), encode(aux_ops_[pick(static_cast<unsigned>(aux_ops_.size()))])}));
+      node.children.push_back(Node(Node::Kind::pair, {stream_access(), aux_word()}));
     } else {
       node.children.push_back(Node(stream_access()));
     }
@@ -130,8 +135,37 @@ std::uint32_t Writer::main_word() {
   }
 }
 
-Node Writer::pair() {
-  return Node(Node::Kind::pair, {main_word(), encode(aux_ops_[pick(static_cast<unsigned>(aux_ops_.size()))])});
+Node Writer::pair() { return Node(Node::Kind::pair, {main_word(), aux_word()}); }
+
+/// What may not stand in a loop, or is rare there.
+Node Writer::unfit(bool last) {
+  // A repeat in a repeat that is not active any more is one: two rounds of the doubleword that follows in the body.
+  const std::uint32_t nested = isa::info(Op::x_rpti).match | 1 << 20 | 2 << 15;
+  Node by_register(i(Op::addi, kStep, 0, 2));
+  by_register.whole = true;
+  switch (last ? 6 + pick(6) : pick(12)) {
+    case 0:
+    case 1:
+      return Node(Node::Kind::pair, {nested, aux_word()});
+    case 2:
+      by_register.children.push_back(
+          Node(Node::Kind::pair, {isa::info(Op::x_rpt).match | 1 << 20 | kStep << 15, aux_word()}));
+      return by_register;
+    case 3:
+      return Node(testing::s(pick(2) ? Op::bne : Op::beq, 0, 0, 4));
+    case 4:
+      return Node(i(Op::jal, reg(), 0, 4));
+    case 5:
+      return Node(r(Op::x_exit, 0, 0));
+    case 6:
+      return Node(r(pick(2) ? Op::ecall : Op::ebreak, 0));
+    case 7:
+      return Node(i(Op::jalr, reg(), 0, 16));
+    case 8:
+      return Node(odd_word());
+    default:
+      return Node(i(Op::csrrs, reg(), 0, static_cast<std::int32_t>(one_in(3) ? csr::mscratch : csr::xrpt)));
+  }
 }
 
 /// A hardware loop: bodies of all lengths up to 64 doublewords, counts from 0, with streams or without, rarely with
@@ -140,7 +174,7 @@ Node Writer::repeat() {
   const unsigned kind = pick(12);
   const unsigned count = one_in(8) ? 0 : one_in(5) ? 1 : one_in(10) ? 20 + pick(20) : 2 + pick(5);
   // Doublewords: mostly short, so that programs stay small; the largest now and then.
-  const unsigned length = one_in(40) ? 64 : one_in(4) ? 1 : 1 + pick(6);
+  const unsigned length = one_in(40) ? 64 : one_in(30) ? 9 + pick(20) : one_in(4) ? 1 : 1 + pick(6);
   const bool with_streams = !stream_ops_.empty() && kind < 5;
   const unsigned most = 150 / std::max(count, 1u);  // steps that keep to the context's data
   Node body;
@@ -150,26 +184,15 @@ Node Writer::repeat() {
     accesses += stream ? 1 : 0;
     const std::uint32_t main = stream ? stream_access() : main_word();
     const unsigned second = pick(6);
-    std::uint32_t aux = second < 4    ? encode(aux_ops_[pick(static_cast<unsigned>(aux_ops_.size()))])
-                        : second == 4 ? integer()
-                                      : main_word();
+    std::uint32_t aux = second < 4 ? aux_word() : second == 4 ? integer() : main_word();
     body.children.push_back(Node(Node::Kind::pair, {main, aux}));
   }
-  bool returns = false;
-  if (one_in(8)) {  // something that may not stand there, or that traps
-    const unsigned which = pick(8);
+  const bool returns = length < 64 && one_in(60);
+  if (length < 64 && (returns || one_in(6))) {
     // mret comes first: behind a trap that has ended the loop it would go back for ever.
-    returns = which == 4;
-    Node bad = which == 0   ? Node(testing::s(pick(2) ? Op::bne : Op::beq, 0, 0, 4))
-               : which == 1 ? Node(i(Op::jal, reg(), 0, 4))
-               : which == 2 ? Node(r(Op::x_exit, 0, 0))
-               : which == 3 ? Node(r(pick(2) ? Op::ecall : Op::ebreak, 0))
-               : which == 4 ? Node(r(Op::mret, 0))
-               : which == 5 ? Node(isa::info(Op::x_rpti).match | (1 + pick(3)) << 20 | 2 << 15)
-               : which == 6 ? Node(i(Op::jalr, reg(), 0, 16))
-                            : Node(odd_word());
-    const unsigned where = returns ? 0 : pick(static_cast<unsigned>(body.children.size()) + 1);
-    body.children.insert(body.children.begin() + where, std::move(bad));
+    const auto size = static_cast<unsigned>(body.children.size());
+    const unsigned where = returns ? 0 : pick(size + 1);
+    body.children.insert(body.children.begin() + where, returns ? Node(r(Op::mret, 0)) : unfit(where == size));
   }
   Node node = with_streams ? streams(std::max(1u, count * accesses), true) : Node();
   std::vector<std::uint32_t> head;
@@ -181,12 +204,13 @@ Node Writer::repeat() {
     node.words.push_back(i(Op::addi, kStep, 0, static_cast<std::int32_t>(count)));
     head.push_back(isa::info(Op::x_rpt).match | kStep << 15);
   }
-  if (!returns && one_in(3)) head.push_back(encode(aux_ops_[pick(static_cast<unsigned>(aux_ops_.size()))]));
-  while (words_of(body) > 126) body.children.pop_back();
+  if (!returns && one_in(3)) head.push_back(aux_word());
+  while (words_of(body) > (length < 64 ? 120u : 128u)) body.children.pop_back();
   Node loop(Node::Kind::repeat, head, {}, !returns && head.size() == 1 && one_in(20) ? 1 : 0);
   loop.children = body.kind == Node::Kind::pair ? std::vector<Node>{body} : std::move(body.children);
   node.whole = true;
   node.children.push_back(std::move(loop));
+  if (one_in(4)) node.children.push_back(Node(i(Op::csrrs, reg(), 0, static_cast<std::int32_t>(csr::xrpt))));
   return node;
 }
 
