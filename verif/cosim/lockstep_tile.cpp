@@ -23,7 +23,7 @@ bool waits(std::uint32_t word) {
 }
 
 const char* name(TileStop::Kind kind) {
-  static constexpr const char* kNames[] = {"limit", "exchange", "packet", "sync",
+  static constexpr const char* kNames[] = {"limit", "exchange",  "packet", "sync",
                                            "idle",  "exception", "halted", "tohost"};
   return kNames[static_cast<unsigned>(kind)];
 }
@@ -256,6 +256,44 @@ void LockstepTile::set_groups(bool group1, bool group2) {
   rtl_->set_groups(group1, group2);
 }
 
+// ---- debug port -----------------------------------------------------------------------------------------------------
+
+void LockstepTile::debug_attach(bool attached) {
+  tlm_->debug_attach(attached);
+  rtl_->debug_attach(attached);
+}
+
+void LockstepTile::debug_halt(std::uint8_t contexts, Cycle at) {
+  tlm_->debug_halt(contexts, at);
+  rtl_->debug_halt(contexts, at);
+}
+
+void LockstepTile::debug_resume(std::uint8_t contexts, Cycle at) {
+  tlm_->debug_resume(contexts, at);
+  rtl_->debug_resume(contexts, at);
+  resume_ = std::max(resume_, at);
+}
+
+std::uint32_t LockstepTile::debug_read(ContextId context, DebugSpace space, unsigned number) const {
+  const std::uint32_t a = tlm_->debug_read(context, space, number), b = rtl_->debug_read(context, space, number);
+  // Cycle counters (0xB00, 0xC00, 0xC01 and their high halves) and what changes with an instruction of another context
+  // under way.
+  const bool moves = space == DebugSpace::csr && ((number & 0xf7f) == 0xb00 || (number & 0xf7e) == 0xc00 ||
+                                                  number == csr::xwstat || number == csr::xexit);
+  if (a == b || moves || rtl_->context(context).run != ContextState::Run::halted) return a;
+  static constexpr const char* kSpaces[] = {"x", "f", "csr", "pc", "amp", "stream"};
+  fail(fmt::format("debug read of {} {}: TLM 0x{:x}, RTL 0x{:x}", kSpaces[static_cast<unsigned>(space)], number, a, b),
+       position_, context, nullptr, nullptr);
+}
+
+void LockstepTile::debug_write(ContextId context, DebugSpace space, unsigned number, std::uint32_t value) {
+  tlm_->debug_write(context, space, number, value);
+  rtl_->debug_write(context, space, number, value);
+  ShadowRegisters& r = lanes_.at(context).registers;
+  if (space == DebugSpace::x && number != 0) r.x.at(number) = value;
+  if (space == DebugSpace::f && context != 0) r.f.at(number) = value;
+}
+
 // ---- running --------------------------------------------------------------------------------------------------------
 
 TileStop LockstepTile::run(Cycle limit, ExchangePort*, PacketPort*) {
@@ -299,7 +337,7 @@ void LockstepTile::follow(Cycle target, const TileStop& stop) {
   // Reading all registers of RTL costs some hundred evaluations: at every end, at syncs now and then.
   const bool sampled = want == Kind::sync && (syncs_ < 8 || syncs_ % 32 == 0);
   if (want == Kind::sync) ++syncs_;
-  if (sampled || want == Kind::idle || want == Kind::exception) check_registers();
+  if (sampled || want == Kind::idle || want == Kind::exception || want == Kind::halted) check_registers();
   if (want == Kind::sync) check_received();
   if (want == Kind::exception) check_exception();
   if ((want == Kind::idle || want == Kind::exception) && options_.check_memory) {
@@ -347,7 +385,8 @@ void LockstepTile::compare_lane(unsigned context) {
 
 void LockstepTile::check_leftovers(Cycle position, const TileStop& stop) {
   using Kind = TileStop::Kind;
-  const bool settled = stop.kind == Kind::sync || stop.kind == Kind::idle || stop.kind == Kind::exception;
+  const bool settled =
+      stop.kind == Kind::sync || stop.kind == Kind::idle || stop.kind == Kind::exception || stop.kind == Kind::halted;
   for (unsigned context = 0; context < lanes_.size(); ++context) {
     Lane& lane = lanes_[context];
     if (lane.tlm.empty() && lane.rtl.empty()) continue;
@@ -433,7 +472,7 @@ void LockstepTile::check_received() {
 void LockstepTile::fail_word(const std::string& message, Cycle cycle) { fail(message, cycle, 0, nullptr, nullptr); }
 
 void LockstepTile::fail(const std::string& message, Cycle cycle, unsigned context, const RetireRecord* tlm,
-                        const RetireRecord* rtl) {
+                        const RetireRecord* rtl) const {
   const Lane& lane = lanes_[context];
   const TileRef ref{static_cast<std::uint16_t>(config_.ipu), static_cast<std::uint16_t>(config_.tile)};
   const auto symbol = [&](Address pc) { return options_.symbolizer ? options_.symbolizer(ref, pc) : std::string(); };

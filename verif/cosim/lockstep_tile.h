@@ -60,6 +60,13 @@ class LockstepTile final : public TileModel {
   void observe(RetireObserver* observer) override { observer_ = observer; }
   void observe_events(EventObserver* observer) override { tlm_->observe_events(observer); }
   void set_groups(bool group1, bool group2) override;
+  // Debug commands go to both sides. A read gives the TLM's value; of a context that RTL has halted both must agree
+  // (but for cycle counters).
+  void debug_attach(bool attached) override;
+  void debug_halt(std::uint8_t contexts, Cycle at) override;
+  void debug_resume(std::uint8_t contexts, Cycle at) override;
+  [[nodiscard]] std::uint32_t debug_read(ContextId context, DebugSpace space, unsigned number) const override;
+  void debug_write(ContextId context, DebugSpace space, unsigned number, std::uint32_t value) override;
 
   /// Records (instructions and traps), exchange words, registers and bytes of memory compared so far.
   struct Counts {
@@ -91,7 +98,7 @@ class LockstepTile final : public TileModel {
   void check_memory(Address address, std::size_t count);
   void check_received();
   [[noreturn]] void fail(const std::string& message, Cycle cycle, unsigned context, const RetireRecord* tlm,
-                         const RetireRecord* rtl);
+                         const RetireRecord* rtl) const;
   [[noreturn]] void fail_word(const std::string& message, Cycle cycle);
 
   TileConfig config_;

@@ -119,7 +119,8 @@ std::string describe(const RetireRecord& r) {
   for (unsigned k = 0; k < r.stream_addr.size(); ++k) {
     if ((r.streams >> k & 1) != 0) line += fmt::format(" S{}=0x{:x}", k, r.stream_addr[k]);
   }
-  if (r.drew) line += fmt::format(" random s0=0x{:08x}{:08x} s1=0x{:08x}{:08x}", r.rng[1], r.rng[0], r.rng[3], r.rng[2]);
+  if (r.drew)
+    line += fmt::format(" random s0=0x{:08x}{:08x} s1=0x{:08x}{:08x}", r.rng[1], r.rng[0], r.rng[3], r.rng[2]);
   if (r.amp == 16) {
     line += " A";
     for (unsigned k = 0; k < 16; ++k) line += (k == 8 ? " B " : k == 0 ? " " : ",") + sum(r.amp_words[k]);

@@ -44,3 +44,4 @@ tessera_test(rtl_random_test LABEL rtl SOURCES rtl_random_test.cpp DEPENDS tesse
 tessera_test(rtl_exchange_test LABEL rtl SOURCES rtl_exchange_test.cpp DEPENDS tessera_cosim)
 tessera_test(rtl_packet_test LABEL rtl SOURCES rtl_packet_test.cpp DEPENDS tessera_cosim)
 tessera_test(rtl_time_test LABEL rtl SOURCES rtl_time_test.cpp DEPENDS tessera_cosim)
+tessera_test(debug_test LABEL rtl SOURCES debug_test.cpp debug_state_test.cpp DEPENDS tessera_cosim)

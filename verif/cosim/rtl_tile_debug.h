@@ -1,6 +1,6 @@
-// RtlTileModel, fourth part: the debug port (docs/machine/debug.md): commands wait for the edge before the cycle in which
-// they act, writes go one with each edge. When the tile is quiescent a write has an edge of its own, in which the number
-// of the cycle stands still.
+// RtlTileModel, fourth part: the debug port (docs/machine/debug.md): commands wait for the edge before the cycle in
+// which they act, writes go one with each edge. When the tile is quiescent a write has an edge of its own, in which the
+// number of the cycle stands still.
 #pragma once
 
 #include "verif/cosim/rtl_tile_model.h"
@@ -102,6 +102,7 @@ void RtlTileModel<Model, traced>::debug_write(ContextId context, DebugSpace spac
     writes_.push_back(write);
     return;
   }
+  settle();  // the clock is low
   drive_write(write);
   model_.packet_rx_valid_i = 0;
   model_.clk_i = 1;

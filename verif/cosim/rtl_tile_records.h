@@ -1,8 +1,8 @@
 // RtlTileModel, second part: what stands on the retire ports of tile_core becomes RetireRecords, events and exceptions.
 //
-// A record is made when it appears in stage W. If its value comes later (divider and transcendental lanes, x.amp.ldw) it
-// waits in a queue, and so do the records behind it: observers see them in the order of issue cycles. An x.sync and what
-// an engine did are reported when they end, with the cycle of their issue.
+// A record is made when it appears in stage W. If its value comes later (divider and transcendental lanes, x.amp.ldw)
+// it waits in a queue, and so do the records behind it: observers see them in the order of issue cycles. An x.sync and
+// what an engine did are reported when they end, with the cycle of their issue.
 #pragma once
 
 #include "verif/cosim/rtl_tile_model.h"
@@ -145,7 +145,8 @@ void RtlTileModel<Model, traced>::collect_aux() {
   }
 }
 
-/// A row of weights has been read; the last one completes the record of the x.amp.ldw, which may stand before or behind.
+/// A row of weights has been read; the last one completes the record of the x.amp.ldw, which may stand before or
+/// behind.
 template <class Model, bool traced>
 void RtlTileModel<Model, traced>::collect_weights() {
   const unsigned row = model_.ldw_row_o;
