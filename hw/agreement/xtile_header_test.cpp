@@ -1,5 +1,6 @@
-// tessera/xtile.h: what the assembler makes of every macro, intrinsic and block text disassembles to the instruction and
-// operands that the table's syntax says. Operands that the compiler chose are not compared (conformance programs run them).
+// tessera/xtile.h: what the assembler makes of every macro, intrinsic and block text disassembles to the instruction
+// and operands that the table's syntax says. Operands that the compiler chose are not compared (conformance programs
+// run them).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -59,7 +60,8 @@ bool fits(const std::string& text, const std::string& expected) {
 template <std::size_t N>
 void compare(const std::vector<Line>& lines, const char* const (&expected)[N]) {
   ASSERT_EQ(lines.size(), N);
-  for (std::size_t k = 0; k < N; ++k) EXPECT_TRUE(fits(lines[k].text, expected[k])) << lines[k].text << " for " << expected[k];
+  for (std::size_t k = 0; k < N; ++k)
+    EXPECT_TRUE(fits(lines[k].text, expected[k])) << lines[k].text << " for " << expected[k];
 }
 
 std::size_t xtile_instructions() {

@@ -221,7 +221,8 @@ def control(i):
     if "rd" in i.registers:
         return head + macro(f"{i.identifier}({', '.join(parameters)})",
                             ["__extension__({", "  tessera_u32 result_;", asm_statement(text, ['[rd_] "=r"(result_)'], inputs, True, True), "  result_;", "})"])
-    statement = asm_statement(text, [], inputs, True, True, "").rstrip(";")
+    # Streams touch memory only when they are used.
+    statement = asm_statement(text, [], inputs, True, i.klass == "SOLO", "").rstrip(";")
     if i.name == "x.exit":
         inline = re.sub(r"\(\(tessera_u32\)\((\w+)\)\)", r"(\1)", statement)
         return head + f"__attribute__((noreturn)) X_INLINE void x_exit(tessera_u32 rs1) {{\n  {inline};\n  __builtin_unreachable();\n}}"
@@ -379,8 +380,9 @@ X_INLINE tessera_u32 x_bits(float value) {{
   return bits;
 }}
 /* The bits of one register as another type of the same size, and of a pair. */
-#define x_as(type, value) ((type){{(value).r0}})
-#define x_as_pair(type, value) ((type){{(value).r0, (value).r1}})
+#define x_as(type, value) __extension__({{ const __typeof__(value) x_value_ = (value); (type){{x_value_.r0}}; }})
+#define x_as_pair(type, value) \\
+  __extension__({{ const __typeof__(value) x_value_ = (value); (type){{x_value_.r0, x_value_.r1}}; }})
 '''
 
 STEPS = '''/* Steps of stream pointers and the stride word of x.sset: A and B in units of 8 bytes. */

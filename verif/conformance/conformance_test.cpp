@@ -1,10 +1,15 @@
 // The conformance programs on TLM, RTL and lockstep tiles, in the supervisor and in a worker, through `tessera elf`:
 // each must pass its own checks, leave the signature that qemu-riscv32 prints for the same source, and take the same
-// instructions and cycles in every model.
+// instructions and cycles in every model. A program that uses what the instruction table says a model lacks is left out
+// for that model, by name.
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "hw/disassembler.h"
+#include "hw/generated/isa.h"
+#include "hw/generated/machine.h"
 #include "verif/support/run_command.h"
 
 namespace tessera::test {
@@ -17,7 +22,28 @@ struct Case {
 };
 
 std::string elf_of(const std::string& program) { return std::string(CONFORMANCE_DIR) + "/" + program + ".elf"; }
-bool runs_on_linux(const std::string& program) { return program != "machine_mode"; }
+bool runs_on_linux(const std::string& program) {
+  return program.rfind("rv32", 0) == 0 || program == "c_integer" || program == "c_float";
+}
+
+/// The first instruction or CSR of the program's code that the table denies to `model`; empty if there is none.
+std::string missing_in(const std::string& model, const std::string& program) {
+  const std::string code = read_file(std::string(CONFORMANCE_DIR) + "/" + program + ".text");
+  EXPECT_GT(code.size(), 100u);
+  for (std::size_t at = 0; at + 4 <= code.size(); at += 4) {
+    std::uint32_t word = 0;
+    std::memcpy(&word, &code[at], 4);
+    const isa::Op op = isa::decode_word(word, true);
+    if (op == isa::Op::illegal) continue;  // programs also hold illegal words and data
+    const isa::Info& info = isa::info(op);
+    const bool csr = info.imm == isa::Imm::csr;
+    if (!info.implemented) return info.name;
+    if (model == "tlm") continue;
+    if (!info.in_rtl) return info.name;
+    if (csr && !csr_in_rtl(isa::csr_number(word))) return csr_name(isa::csr_number(word));
+  }
+  return {};
+}
 
 struct Ran {
   Json result;
@@ -37,10 +63,12 @@ class Conformance : public ::testing::TestWithParam<Case> {};
 
 TEST_P(Conformance, PassesAndAgrees) {
   const auto& [program, model, context] = GetParam();
+  if (const std::string missing = missing_in(model, program); !missing.empty())
+    GTEST_SKIP() << model << " has no " << missing << " yet";
   const Ran mine = run(program, model, context);
   EXPECT_EQ(mine.result.at("tohost"), 1);
   EXPECT_EQ(mine.result.at("exit_reason"), "tohost");
-  EXPECT_GT(mine.result.at("instructions").get<std::uint64_t>(), 500u);
+  EXPECT_GT(mine.result.at("instructions").get<std::uint64_t>(), 200u);
   if (runs_on_linux(program)) {
     const Outcome qemu = run_command({"qemu-riscv32", std::string(CONFORMANCE_DIR) + "/" + program + ".linux"});
     ASSERT_EQ(qemu.exit_code, 0) << "the program's own checks fail in qemu-riscv32";
@@ -62,8 +90,16 @@ std::vector<Case> cases() {
     for (const char* context : {"supervisor", "worker"})
       for (const char* program : {"rv32i_alu", "rv32i_branch", "rv32i_memory", "rv32m", "c_integer", "machine_mode"})
         all.push_back({program, model, context});
-    for (const char* program : {"rv32f_arithmetic", "rv32f_fused", "rv32f_moves", "rv32f_conversions", "c_float"})
+    for (const char* program :
+         {"rv32f_arithmetic", "rv32f_fused", "rv32f_moves", "rv32f_conversions", "c_float", "xtile_bits",
+          "xtile_memory", "xtile_streams", "xtile_loops", "xtile_f16v2", "xtile_f16v4", "xtile_f32v2", "xtile_fused",
+          "xtile_lanes", "xtile_conversions", "xtile_random", "xtile_transcendental"})
       all.push_back({program, model, "worker"});
+    for (const char* program : {"xtile_traps", "c_intrinsics", "csr_map", "csr_values", "suite_style"})
+      all.push_back({program, model, "worker"});
+    for (const char* program :
+         {"xtile_bits", "xtile_amp", "control", "exchange_traps", "csr_map", "csr_values", "suite_style"})
+      all.push_back({program, model, "supervisor"});
   }
   return all;
 }

@@ -1,41 +1,8 @@
 // Traps of every cause that one context can raise by itself, machine-mode CSRs, code that is written while it runs.
 // Runs in the supervisor and in a worker; what differs is chosen by bit 5 (F) of misa. Not for Linux user mode.
+#include "traps.h"
   .text
   .globl test_main
-
-// The instruction must trap: cause, mtval, and mepc at the instruction itself.
-  .macro traps number, cause, tval, instruction:vararg
-  li   gp, \number
-  li   s10, \cause
-  li   s11, \tval
-  la   s9, 8f
-  la   s8, 9f
-  .balign 8
-8:
-  \instruction
-  j    failed
-9:
-  .endm
-
-// The same with mtval equal to a register's value.
-  .macro traps_at number, cause, register, instruction:vararg
-  li   gp, \number
-  li   s10, \cause
-  mv   s11, \register
-  la   s9, 8f
-  la   s8, 9f
-8:
-  \instruction
-  j    failed
-9:
-  .endm
-
-  .macro expect_csr number, name, value
-  li   gp, \number
-  csrr a0, \name
-  li   a1, \value
-  bne  a0, a1, failed
-  .endm
 
 test_main:
   la   t0, handler
@@ -301,17 +268,7 @@ done:
 failed:
   j    fail
 
-  .balign 4
-handler:
-  csrr s7, mstatus
-  csrr a0, mcause
-  bne  a0, s10, failed
-  csrr a0, mepc
-  bne  a0, s9, failed
-  csrr a0, mtval
-  bne  a0, s11, failed
-  csrw mepc, s8
-  mret
+  trap_handler
 
 replacement:
   li   a0, 2
