@@ -29,9 +29,9 @@ def csr_map(program):
     program.out("  la t0, handler", "  csrw mtvec, t0", "  mv s4, s2", "  li a0, 0")
     for number in range(4096):
         program.out("  li s11, 0", "  li s10, 1", f"  csrr a0, 0x{number:x}", "  li s10, 2", f"  csrw 0x{number:x}, a0", "  sb s11, 0(s4)", "  addi s4, s4, 1")
-    program.out("  csrr a0, misa", "  andi a0, a0, 0x20", "  la s5, of_supervisor", "  beqz a0, 1f", "  la s5, of_worker", "1:", "  li gp, 0",
+    program.out("  csrr a0, misa", "  andi a0, a0, 0x20", "  la s5, of_supervisor", "  beqz a0, 1f", "  la s5, of_worker", "1:", "  li gp, 1",
                 "2:", "  lbu a0, 0(s2)", "  lbu a1, 0(s5)", "  bne a0, a1, failed", "  addi s2, s2, 1", "  addi s5, s5, 1", "  addi gp, gp, 1",
-                "  li a0, 4096", "  bne gp, a0, 2b", "  j pass")
+                "  li a0, 4097", "  bne gp, a0, 2b", "  j pass")
     program.out(*HANDLER)
     for name, worker in (("of_supervisor", False), ("of_worker", True)):
         program.data.append(f"{name}:")

@@ -10,6 +10,9 @@ pass:
   li   t0, 1
   j    1f
 fail:
+  bnez gp, 3f
+  li   gp, 9999 // a failure before the first test must not look like a pass
+3:
   slli t0, gp, 1
   ori  t0, t0, 1
 1:
