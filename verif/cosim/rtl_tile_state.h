@@ -51,8 +51,8 @@ ContextState RtlTileModel<Model, traced>::context(ContextId context) const {
     state.run = (status >> (3 + context) & 1) != 0 ? Run::running : Run::idle;
   }
   state.pc = debug(3, context, 0);
-  // As the TLM has it: a supervisor that waits in x.sync goes on behind it; one that is about to start is at its entry.
-  if (context == 0 && (sync_ || release_ != kNoTime)) state.pc += 4;
+  // A supervisor that waits stands at the instruction that waits; released, behind it; about to start, at its entry.
+  if (context == 0 && release_ != kNoTime) state.pc += 4;
   for (const Start& start : starts_)
     if (start.context == context) state.pc = start.pc;
   for (unsigned i = 0; i < 32; ++i) {
