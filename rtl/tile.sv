@@ -201,7 +201,6 @@ module tile #(
     .aux_cause_o(),
     .aux_tval_o(),
     .aux_frd_o(),
-    .aux_value_o(),
     .aux_fflags_o(),
     .aux_count_o(),
     .aux_bits_o(),

@@ -108,7 +108,7 @@ module tile_core (
   output logic [4:0]  ret_cause_o,
   output logic [31:0] ret_tval_o,
   output logic [4:0]  ret_xrd_o,
-  output logic [31:0] ret_value_o,        // x value; without an x write the value of a single f register
+  output logic [31:0] ret_value_o,        // x value
   output logic        ret_fwe_o,
   output logic [4:0]  ret_frd_o,
   output logic [4:0]  ret_fflags_o,
@@ -152,7 +152,6 @@ module tile_core (
   output logic [4:0]  aux_cause_o,
   output logic [31:0] aux_tval_o,
   output logic [4:0]  aux_frd_o,
-  output logic [31:0] aux_value_o,
   output logic [4:0]  aux_fflags_o,
   output logic [2:0]  aux_count_o,        // f registers written from aux_frd_o on: 1, 2, 4; 0 if a trap
   output logic [127:0] aux_bits_o,        // their values, first register lowest; 0 above the count and if pending
@@ -196,7 +195,7 @@ module tile_core (
   logic [31:0] hart_base_q, sram_end_q, start_pc_q;
   logic [1:0]  groups_q;
   // F, D: tile_fetch.
-  logic                 dbg_pc_we, dbg_dcsr_we, dbg_csr_we, dbg_x_we, dbg_f_we, dbg_is_stream;
+  logic                 dbg_pc_we, dbg_dcsr_we, dbg_csr_we, dbg_x_we, dbg_f_we, dbg_is_stream, dbg_is_rng;
   logic [6:0]           ebreakm;
   logic [31:0]          dbg_dcsr;
   logic                 sync_local, issue_quiet, stray_taken, r_valid, x_valid, x_inject, x_vacant, w_comp,
@@ -210,7 +209,7 @@ module tile_core (
   // R: tile_read.
   tile_pkg::fp_dec_t  r_fpd, x_fpd;
   logic               r_has_fp, x_pair, x_solo_fp, x_rm_bad;
-  logic [2:0]         r_rm, x_rm;
+  logic [2:0]         r_rm, r_phase, x_rm;
   logic [127:0]       r_f1;
   logic [63:0]        r_f2, r_f3, x_sdata;
   logic [31:0]        x_word, x_aux_word, x_rs1, x_rs2, x_rs3, x_a, x_b, x_fa, x_fb, x_fc, dbg_x, dbg_f;
@@ -223,7 +222,7 @@ module tile_core (
   tile_pkg::int_dec_t e_dec;
   // X: tile_execute.
   logic [2:0]  r_frm, e_ctx, e_slots, e_zone;
-  logic        e_break, e_valid, e_except, e_quit, e_sync, e_exch, e_pkt, x_fetch_bad, trap, aux_trap, e_aux, lone_aux,
+  logic        e_break, e_valid, e_except, e_quit, e_sync, e_exch, e_pkt, e_ldw, x_fetch_bad, trap, aux_trap, e_aux, lone_aux,
                csr_written, x_ok, e_int_ok, x_load, x_load2, x_store, x_stream, x_sset, stream_csr_we, codes_pending;
   logic [31:0] e_next_pc, e_delay, dbg_csr, xwstack, xwstksz, xwra, xbase1, xbase2, xbase3, xsource, addr, addr2,
                store_addr, tval, csr_after, e_val;
@@ -232,6 +231,11 @@ module tile_core (
   logic [1:0]  size;
   // Streams: tile_streams.
   logic [31:0] s0, s1, s2, w_s0, w_s1, w_s2, stream_csr, dbg_stream;
+  // Vector units: tile_vector.
+  logic         rng_csr_read, rng_csr_we, ldw_read, ldw_busy, mem_read_a, mem_read_b;
+  logic [31:0]  rng_csr, ldw_addr, mem_addr_a, mem_addr_b, dbg_amp, dbg_rng, w_trans;
+  logic [63:0]  w_amp;
+  logic [127:0] w_simd;
   // M, N: tile_memory.
   logic [31:0] w_val;
   logic [63:0] w_wide, w_wide2;
@@ -313,7 +317,7 @@ module tile_core (
     .w_fsecond_val_i(w_fsecond_val),
     .w_xrd_i(w_xrd), .w_fmain_rd_i(w_fmain_rd), .w_faux_rd_i(w_faux_rd), .w_xval_i(w_xval),
     .w_fmain_val_i(w_fmain_val), .w_faux_val_i(w_faux_val), .xwstack_i(xwstack), .xwstksz_i(xwstksz), .xwra_i(xwra),
-    .r_fpd_o(r_fpd), .r_has_fp_o(r_has_fp), .r_rm_o(r_rm), .r_f1_o(r_f1), .r_f2_o(r_f2), .r_f3_o(r_f3), .x_word_o(x_word),
+    .r_fpd_o(r_fpd), .r_has_fp_o(r_has_fp), .r_rm_o(r_rm), .r_phase_o(r_phase), .r_f1_o(r_f1), .r_f2_o(r_f2), .r_f3_o(r_f3), .x_word_o(x_word),
     .x_aux_word_o(x_aux_word), .x_rs1_o(x_rs1), .x_rs2_o(x_rs2), .x_rs3_o(x_rs3), .x_a_o(x_a), .x_b_o(x_b),
     .x_fa_o(x_fa), .x_fb_o(x_fb), .x_fc_o(x_fc), .x_sdata_o(x_sdata), .x_dec_o(x_dec), .x_fpd_o(x_fpd),
     .x_pair_o(x_pair), .x_solo_fp_o(x_solo_fp), .x_rm_bad_o(x_rm_bad), .x_rm_o(x_rm), .dbg_x_o(dbg_x), .dbg_f_o(dbg_f)
@@ -348,7 +352,8 @@ module tile_core (
     .e_delay_o(e_delay), .e_run_o(e_run), .e_quit_o(e_quit), .e_sync_o(e_sync), .e_exch_o(e_exch), .e_pkt_o(e_pkt),
     .e_zone_o(e_zone), .dbg_csr_o(dbg_csr), .xwstack_o(xwstack), .xwstksz_o(xwstksz), .xwra_o(xwra),
     .xbase1_o(xbase1), .xbase2_o(xbase2), .xbase3_o(xbase3), .xsource_o(xsource), .x_fetch_bad_o(x_fetch_bad),
-    .s0_i(s0), .s1_i(s1), .s2_i(s2), .stream_csr_i(stream_csr), .addr_o(addr), .addr2_o(addr2),
+    .s0_i(s0), .s1_i(s1), .s2_i(s2), .stream_csr_i(stream_csr), .rng_csr_i(rng_csr),
+    .rng_csr_read_o(rng_csr_read), .rng_csr_we_o(rng_csr_we), .e_ldw_o(e_ldw), .addr_o(addr), .addr2_o(addr2),
     .store_addr_o(store_addr), .x_load2_o(x_load2), .x_stream_o(x_stream), .x_sset_o(x_sset),
     .stream_csr_we_o(stream_csr_we), .trap_o(trap), .aux_trap_o(aux_trap), .e_aux_o(e_aux), .lone_aux_o(lone_aux), .cause_o(cause),
     .tval_o(tval), .csr_after_o(csr_after), .csr_written_o(csr_written), .size_o(size), .x_ok_o(x_ok),
@@ -360,8 +365,8 @@ module tile_core (
     .x_wide_i(x_dec.wide), .addr_i(addr), .addr2_i(addr2), .store_addr_i(store_addr), .size_i(size),
     .x_load2_i(x_load2), .w_wide_o(w_wide), .w_wide2_o(w_wide2),
     .ex_write_i(ex_write), .ex_write_addr_i(ex_write_addr), .ex_write_data_i(ex_write_data), .x_load_i(x_load),
-    .x_store_i(x_store), .e_val_i(e_val), .eng_read_a_i(eng_read_a), .eng_read_b_i(eng_read_b),
-    .eng_addr_a_i(eng_addr_a), .eng_addr_b_i(eng_addr_b), .load_a_req_o, .load_a_addr_o, .load_b_req_o,
+    .x_store_i(x_store), .e_val_i(e_val), .eng_read_a_i(mem_read_a), .eng_read_b_i(mem_read_b),
+    .eng_addr_a_i(mem_addr_a), .eng_addr_b_i(mem_addr_b), .load_a_req_o, .load_a_addr_o, .load_b_req_o,
     .load_b_addr_o, .store_req_o, .store_addr_o, .store_data_o, .store_mask_o, .w_val_o(w_val)
   );
 
@@ -374,12 +379,31 @@ module tile_core (
     .dbg_data_o(dbg_stream)
   );
 
+  // The load of weights waits for whoever else may use the ports.
+  assign mem_read_a = eng_read_a || ldw_read;
+  assign mem_read_b = eng_read_b || ldw_read;
+  assign mem_addr_a = ldw_read ? ldw_addr : eng_addr_a;
+  assign mem_addr_b = ldw_read ? {ldw_addr[31:4], 4'd8} : eng_addr_b;
+
+  tile_vector u_vector (
+    .clk_i, .rst_ni, .slot_i(slot_q), .r_slot_i(r_slot), .hart_base_i(hart_base_q), .start_valid_i(start_valid_q),
+    .start_ctx_i(start_ctx_q), .simd_clk_i, .trans_clk_i, .amp_clk_i, .load_a_data_i, .load_b_data_i,
+    .r_valid_i(r_valid), .r_ctx_i(r_ctx), .r_has_fp_i(r_has_fp), .r_fpd_i(r_fpd), .r_phase_i(r_phase), .r_f1_i(r_f1),
+    .r_f2_i(r_f2), .r_f3_i(r_f3), .x_ctx_i(x_ctx), .x_fpd_i(x_fpd), .e_aux_i(e_aux), .e_run_i(e_run), .e_ldw_i(e_ldw),
+    .e_rs1_i(e_rs1), .rng_read_i(rng_csr_read), .rng_write_i(rng_csr_we), .rng_index_i(x_word[21:20]),
+    .rng_value_i(csr_after), .rng_value_o(rng_csr), .w_ctx_i(aux_ctx_o), .w_drew_i(aux_drew_o), .w_rng_o(aux_rng_o),
+    .w_simd_o(w_simd), .w_trans_o(w_trans), .w_amp_o(w_amp), .w_amp_last_o(aux_amp_o), .w_amp_state_o(aux_amp_state_o),
+    .simd_on_o, .trans_on_o, .amp_on_o, .ldw_read_o(ldw_read), .ldw_addr_o(ldw_addr), .ldw_busy_o(ldw_busy),
+    .ldw_valid_o, .ldw_row_o, .ldw_data_o, .dbg_en_i, .dbg_rng_we_i(dbg_csr_we && dbg_is_rng), .dbg_ctx_i,
+    .dbg_sel_i(dbg_sel_i[5:0]), .dbg_wdata_i, .dbg_amp_o(dbg_amp), .dbg_rng_o(dbg_rng)
+  );
+
   tile_lanes u_lanes (
     .clk_i, .rst_ni, .unit_clk_i, .slot_i(slot_q), .x_slot_i(x_slot), .r_slot_i(r_slot), .r_valid_i(r_valid),
     .x_ctx_i(x_ctx), .r_fpd_i(r_fpd), .r_has_fp_i(r_has_fp), .r_rm_i(r_rm), .r_f1_i(r_f1), .r_f2_i(r_f2),
     .x_word_i(x_word), .x_aux_word_i(x_aux_word), .x_rs1_i(x_rs1), .x_rs2_i(x_rs2), .x_fa_i(x_fa), .x_fb_i(x_fb),
     .x_fc_i(x_fc), .x_fpd_i(x_fpd), .x_pair_i(x_pair), .x_rm_i(x_rm), .e_slots_i(e_slots), .e_dec_i(e_dec),
-    .e_aux_i(e_aux), .e_int_ok_i(e_int_ok), .fpu_result_o(fpu_result), .fpu_flags_o(fpu_flags), .w_fp_o(w_fp),
+    .e_aux_i(e_aux), .e_int_ok_i(e_int_ok), .w_trans_i(w_trans), .fpu_result_o(fpu_result), .fpu_flags_o(fpu_flags), .w_fp_o(w_fp),
     .lane_fp_o(lane_fp), .lane_value_o(lane_value), .lane_flags_o(lane_flags), .lane_rd_o(lane_rd),
     .lane_ctx_o(lane_ctx), .div_lanes_busy_o(div_lanes_busy)
   );
@@ -407,6 +431,7 @@ module tile_core (
     .x_pair_i(x_pair), .x_solo_fp_i(x_solo_fp), .e_valid_i(e_valid), .e_except_i(e_except), .e_ctx_i(e_ctx),
     .e_next_pc_i(e_next_pc), .e_rs1_i(e_rs1), .e_rs2_i(e_rs2), .e_rs3_i(e_rs3), .e_run_i(e_run), .e_sync_i(e_sync),
     .e_exch_i(e_exch), .e_pkt_i(e_pkt), .e_break_i(e_break), .late_pc_i(late_pc), .late_word_i(late_word), .late_cycle_i(late_cycle),
+    .e_ldw_i(e_ldw), .w_simd_i(w_simd), .w_trans_i(w_trans), .w_amp_i(w_amp), .aux_count_o, .aux_bits_o, .aux_drew_o,
     .w_late_we_i(w_late_we), .xwstack_i(xwstack), .xwstksz_i(xwstksz), .xwra_i(xwra), .hold_go_i(hold_go),
     .e_pc_i(e_pc), .e_word_i(e_word), .x_fetch_bad_i(x_fetch_bad), .addr_i(addr), .addr2_i(addr2),
     .store_addr_i(store_addr), .x_load2_i(x_load2), .w_wide_i(w_wide), .w_wide2_i(w_wide2), .w_s0_i(w_s0), .w_s1_i(w_s1),
@@ -420,7 +445,7 @@ module tile_core (
     .ret_load_o, .ret_store_o, .ret_addr_o, .ret_mask_o, .ret_wdata_o, .ret_csr_o, .ret_csr_value_o, .ret_run_o,
     .ret_run_pc_o, .ret_run_a0_o, .ret_run_a1_o, .ret_run_stack_o, .ret_run_stride_o, .ret_run_ra_o, .aux_valid_o,
     .aux_trap_o, .aux_paired_o, .aux_pending_o, .aux_excepted_o, .aux_cycle_o, .aux_ctx_o, .aux_pc_o, .aux_word_o,
-    .aux_next_pc_o, .aux_cause_o, .aux_tval_o, .aux_frd_o, .aux_value_o, .aux_fflags_o, .done_valid_o, .done_slot_o,
+    .aux_next_pc_o, .aux_cause_o, .aux_tval_o, .aux_frd_o, .aux_fflags_o, .done_valid_o, .done_slot_o,
     .done_value_o, .done_fflags_o, .w_xwe_o(w_xwe), .w_fmain_we_o(w_fmain_we), .w_fmain_pair_o(w_fmain_pair),
     .w_fsecond_we_o(w_fsecond_we), .w_faux_count_o(w_faux_count), .w_fsecond_rd_o(w_fsecond_rd),
     .w_fsecond_val_o(w_fsecond_val), .ret_fpair_o, .ret_fbits_o, .ret_fwe2_o, .ret_frd2_o, .ret_fbits2_o, .ret_load2_o,
@@ -430,24 +455,10 @@ module tile_core (
     .records_busy_o(records_busy)
   );
 
-  // Vector units: their records.
-  assign simd_on_o       = 1'b0;
-  assign trans_on_o      = 1'b0;
-  assign amp_on_o        = 1'b0;
-  assign aux_count_o     = (aux_valid_o && !aux_trap_o) ? 3'd1 : 3'd0;
-  assign aux_bits_o      = {96'd0, aux_value_o};
-  assign aux_drew_o      = 1'b0;
-  assign aux_rng_o       = 128'd0;
-  assign aux_amp_o       = 1'b0;
-  assign aux_amp_state_o = 512'd0;
-  assign ldw_valid_o     = 1'b0;
-  assign ldw_row_o       = 4'd0;
-  assign ldw_data_o      = 128'd0;
-
   // Whatever has work or gets some now. Arrivals on the packet lane count too.
   assign unit_on_o   = eng_busy || pkt_wakes || div_lanes_busy || e_exch || e_pkt || release_q || stray_taken ||
                        packet_rx_valid_i;
-  assign quiescent_o = issue_quiet && !codes_pending && !eng_busy && !release_q && !local_q && !start_valid_q &&
+  assign quiescent_o = issue_quiet && !codes_pending && !eng_busy && !release_q && !local_q && !start_valid_q && !ldw_busy &&
                        !in_flight && !records_busy;
 
   assign dbg_row     = (dbg_en_i || dbg_we_i) ? {dbg_ctx_i, dbg_sel_i[4:0]} : 8'd0;
@@ -457,6 +468,8 @@ module tile_core (
   assign dbg_dcsr_we = dbg_csr_we && (dbg_sel_i == tessera_pkg::CSR_XDCSR);
   assign dbg_is_stream = (dbg_ctx_i != 3'd0) && (dbg_sel_i >= tessera_pkg::CSR_XS0) &&
                          (dbg_sel_i <= tessera_pkg::CSR_XST2);
+  assign dbg_is_rng    = (dbg_ctx_i != 3'd0) && (dbg_sel_i >= tessera_pkg::CSR_XRNG0) &&
+                         (dbg_sel_i <= tessera_pkg::CSR_XRNG3);
   assign dbg_pc_we   = dbg_we_i && (dbg_kind_i == 3'd3);
   always_comb begin
     dbg_data_o = 32'd0;
@@ -464,8 +477,8 @@ module tile_core (
       case (dbg_kind_i)
         3'd0: dbg_data_o = dbg_x;
         3'd1: dbg_data_o = (dbg_ctx_i == 3'd0) ? 32'd0 : dbg_f;
-        3'd2: dbg_data_o = dbg_is_stream ? dbg_stream : dbg_csr;
-        3'd4: dbg_data_o = 32'd0;
+        3'd2: dbg_data_o = dbg_is_stream ? dbg_stream : dbg_is_rng ? dbg_rng : dbg_csr;
+        3'd4: dbg_data_o = dbg_amp;
         // A supervisor that waits shows the instruction that does.
         default: dbg_data_o = dbg_sel_i[0] ? {22'd0, f_busy, 1'b0, sup_state} :
                               ((dbg_ctx_i == 3'd0) && (sup_state >= tile_pkg::SupSync) &&

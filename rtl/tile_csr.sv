@@ -23,6 +23,9 @@ module tile_csr (
   output logic [31:0] after_o,        // value the CSR holds after the write
   input  logic [31:0] stream_csr_i,   // xs0..2, xst0..2 stand in tile_streams
   output logic        stream_csr_we_o,
+  input  logic [31:0] rng_csr_i,      // xrng0..3 in xtile_rng
+  output logic        rng_csr_read_o,
+  output logic        rng_csr_we_o,
   // Trap or mret in X.
   input  logic        trap_i,
   input  logic [4:0]  trap_cause_i,
@@ -80,10 +83,6 @@ module tile_csr (
   logic [1:0]  mie_q [0:7];       // MPIE, MIE
   logic [7:0]  fs_off_q;          // FS = 0; workers come up with 3, the supervisor has no F
   logic [7:0]  fcsr_q [0:7];
-  logic [31:0] rng0_q [0:7];      // xrng0..3 as difference to their power-on values
-  logic [31:0] rng1_q [0:7];
-  logic [31:0] rng2_q [0:7];
-  logic [31:0] rng3_q [0:7];
   logic [31:0] xwstack_q, xwstksz_q, xwra_q, xbase1_q, xbase2_q, xbase3_q, xsource_q, xexit_q;
 
   // x.exit codes on their way: the code of x.exit issued at E is in xexit for instructions of E+6 on.
@@ -110,10 +109,6 @@ module tile_csr (
       instret_q[i]  = 64'd0;
       mie_q[i]      = 2'd0;
       fcsr_q[i]     = 8'd0;
-      rng0_q[i]     = 32'd0;
-      rng1_q[i]     = 32'd0;
-      rng2_q[i]     = 32'd0;
-      rng3_q[i]     = 32'd0;
       code_q[i]     = 32'd0;
     end
   end
@@ -169,10 +164,8 @@ module tile_csr (
         tessera_pkg::CSR_XBASE3: read_o = xbase3_q;
         tessera_pkg::CSR_XSOURCE: read_o = xsource_q;
         tessera_pkg::CSR_XEXIT: read_o = xexit_q;
-        tessera_pkg::CSR_XRNG0: read_o = rng0_q[ctx_i] ^ hart;
-        tessera_pkg::CSR_XRNG1: read_o = rng1_q[ctx_i] ^ 32'd1;
-        tessera_pkg::CSR_XRNG2: read_o = rng2_q[ctx_i] ^ 32'd1;
-        tessera_pkg::CSR_XRNG3: read_o = rng3_q[ctx_i];
+        tessera_pkg::CSR_XRNG0, tessera_pkg::CSR_XRNG1, tessera_pkg::CSR_XRNG2, tessera_pkg::CSR_XRNG3:
+          read_o = rng_csr_i;
         tessera_pkg::CSR_XS0, tessera_pkg::CSR_XS1, tessera_pkg::CSR_XS2, tessera_pkg::CSR_XST0, tessera_pkg::CSR_XST1,
         tessera_pkg::CSR_XST2: read_o = stream_csr_i;
         tessera_pkg::CSR_MCYCLE, tessera_pkg::CSR_CYCLE, tessera_pkg::CSR_TIME: read_o = mcycle[31:0];
@@ -200,7 +193,9 @@ module tile_csr (
   // New value, and what of it the CSR keeps.
   assign we        = access_i && commit_i && writes && !illegal_o;
   assign written_o = we;
-  assign stream_csr_we_o = we && (number[11:3] == 9'h101);
+  assign rng_csr_read_o  = access_i && (number >= tessera_pkg::CSR_XRNG0) && (number <= tessera_pkg::CSR_XRNG3);
+  assign rng_csr_we_o    = we && rng_csr_read_o;
+  assign stream_csr_we_o = we && (number >= tessera_pkg::CSR_XS0) && (number <= tessera_pkg::CSR_XST2);
   always_comb begin
     value = 32'd0;
     if (access_i) begin
@@ -289,10 +284,6 @@ module tile_csr (
         tessera_pkg::CSR_MSCRATCH: mscratch_q[ctx_i] <= value;
         tessera_pkg::CSR_MCYCLE: offset_q[ctx_i] <= {mcycle[63:32], value} - cycle_i;
         tessera_pkg::CSR_MCYCLEH: offset_q[ctx_i] <= {value, mcycle[31:0]} - cycle_i;
-        tessera_pkg::CSR_XRNG0: rng0_q[ctx_i] <= value ^ hart;
-        tessera_pkg::CSR_XRNG1: rng1_q[ctx_i] <= value ^ 32'd1;
-        tessera_pkg::CSR_XRNG2: rng2_q[ctx_i] <= value ^ 32'd1;
-        tessera_pkg::CSR_XRNG3: rng3_q[ctx_i] <= value;
         default: ;
       endcase
     end
@@ -300,10 +291,6 @@ module tile_csr (
       case (dbg_sel_i)
         tessera_pkg::CSR_MTVEC: mtvec_q[dbg_ctx_i] <= {dbg_wdata_i[31:2], 2'b00};
         tessera_pkg::CSR_MSCRATCH: mscratch_q[dbg_ctx_i] <= dbg_wdata_i;
-        tessera_pkg::CSR_XRNG0: rng0_q[dbg_ctx_i] <= dbg_wdata_i ^ dbg_hart;
-        tessera_pkg::CSR_XRNG1: rng1_q[dbg_ctx_i] <= dbg_wdata_i ^ 32'd1;
-        tessera_pkg::CSR_XRNG2: rng2_q[dbg_ctx_i] <= dbg_wdata_i ^ 32'd1;
-        tessera_pkg::CSR_XRNG3: rng3_q[dbg_ctx_i] <= dbg_wdata_i;
         default: ;
       endcase
     end
@@ -408,10 +395,6 @@ module tile_csr (
         tessera_pkg::CSR_XBASE3: dbg_data_o = xbase3_q;
         tessera_pkg::CSR_XSOURCE: dbg_data_o = xsource_q;
         tessera_pkg::CSR_XEXIT: dbg_data_o = xexit_q;
-        tessera_pkg::CSR_XRNG0: dbg_data_o = rng0_q[dbg_ctx_i] ^ dbg_hart;
-        tessera_pkg::CSR_XRNG1: dbg_data_o = rng1_q[dbg_ctx_i] ^ 32'd1;
-        tessera_pkg::CSR_XRNG2: dbg_data_o = rng2_q[dbg_ctx_i] ^ 32'd1;
-        tessera_pkg::CSR_XRNG3: dbg_data_o = rng3_q[dbg_ctx_i];
         tessera_pkg::CSR_XWORKER: dbg_data_o = {29'd0, dbg_ctx_i - 3'd1};
         tessera_pkg::CSR_XRPT: dbg_data_o = dbg_xrpt_i;
         tessera_pkg::CSR_MHARTID: dbg_data_o = dbg_hart;

@@ -64,6 +64,8 @@ module tile_execute (
   input  logic [31:0]        s1_i,
   input  logic [31:0]        s2_i,
   input  logic [31:0]        stream_csr_i,
+  // Random numbers (tile_vector).
+  input  logic [31:0]        rng_csr_i,
   // Stage W (tile_write).
   input  logic [2:0]         w_ctx_i,
   input  logic               flags_we_i,
@@ -82,6 +84,7 @@ module tile_execute (
   output logic               e_exch_o,
   output logic               e_pkt_o,
   output logic               e_break_o,          // ebreak that halts: no record, no trap
+  output logic               e_ldw_o,            // x.amp.ldw
   output logic [2:0]         e_zone_o,
   output logic [31:0]        dbg_csr_o,
   output logic [31:0]        xwstack_o,
@@ -112,6 +115,8 @@ module tile_execute (
   output logic               x_stream_o,         // stream pointers move
   output logic               x_sset_o,
   output logic               stream_csr_we_o,    // CSR write to streams
+  output logic               rng_csr_read_o,     // CSR access to random numbers
+  output logic               rng_csr_we_o,
   output logic               codes_pending_o,    // x.exit codes on their way
   output logic [31:0]        e_val_o             // value for x[rd] but loads, FPU, lanes
 );
@@ -196,7 +201,7 @@ module tile_execute (
     cause_o = 5'd0;
     tval_o  = 32'd0;
     if (hold_go_i || (x_valid_i && !x_inject_i && !x_fetch_bad_o && x_dec_i.legal &&
-                      (x_dec_i.exch || x_dec_i.pkt))) begin
+                      (x_dec_i.exch || x_dec_i.pkt || x_dec_i.ldw))) begin
       if ((e_dec_i.exch || e_dec_i.pkt) && (e_rs1_i != 32'd0)) begin
         if ((e_dec_i.exch && !exch_open_i) || (e_dec_i.pkt && !pkt_window_i)) begin
           trap_o  = 1'b1;
@@ -206,6 +211,15 @@ module tile_execute (
           cause_o = tessera_pkg::TRAP_EXCHANGE_BAD;
           tval_o  = e_rs1_i;
         end
+      end else if (e_dec_i.ldw && (e_rs1_i[3:0] != 4'd0)) begin
+        trap_o  = 1'b1;
+        cause_o = tessera_pkg::TRAP_LOAD_MISALIGNED;
+        tval_o  = e_rs1_i;
+      end else if (e_dec_i.ldw && (!tile_pkg::in_sram(e_rs1_i, sram_end_i) ||
+                                   !tile_pkg::in_sram(e_rs1_i + 32'd255, sram_end_i))) begin
+        trap_o  = 1'b1;
+        cause_o = tessera_pkg::TRAP_LOAD_ACCESS;
+        tval_o  = e_rs1_i;
       end
     end else if (x_valid_i) begin
       if (x_inject_i) begin
@@ -300,15 +314,16 @@ module tile_execute (
   assign e_sync_o   = e_int_ok_o && e_dec_i.sync;
   assign e_exch_o   = e_int_ok_o && e_dec_i.exch && (e_rs1_i != 32'd0);
   assign e_pkt_o    = e_int_ok_o && e_dec_i.pkt && (e_rs1_i != 32'd0);
+  assign e_ldw_o    = e_int_ok_o && e_dec_i.ldw;
   assign e_delay_o  = (e_int_ok_o && e_dec_i.delay) ? e_rs1_i : 32'd0;
-  assign e_slots_o  = e_aux_o ? x_fpd_i.slots : (e_int_ok_o && e_dec_i.div) ? 3'd6 : 3'd1;
+  assign e_slots_o  = e_aux_o ? x_fpd_i.slots : (e_int_ok_o && e_dec_i.div) ? 3'd6 : e_ldw_o ? 3'd3 : 3'd1;
 
   assign x_load_o   = x_ok_o && !x_solo_fp_i && x_dec_i.load;
   assign x_load2_o  = x_ok_o && !x_solo_fp_i && (x_dec_i.quad || x_dec_i.uses[1]);
   assign x_store_o  = x_ok_o && !x_solo_fp_i && x_dec_i.store;
   assign x_stream_o = x_ok_o && !x_solo_fp_i && x_dec_i.stream;
   assign x_sset_o   = x_ok_o && !x_solo_fp_i && x_dec_i.sset;
-  assign e_val_o   = (x_dec_i.jal || x_dec_i.jalr) ? (x_pc_i + 32'd4) : x_dec_i.csr ? csr_read :
+  assign e_val_o   = e_dec_i.ldw ? (e_rs1_i + 32'd256) : (x_dec_i.jal || x_dec_i.jalr) ? (x_pc_i + 32'd4) : x_dec_i.csr ? csr_read :
                    x_dec_i.quit ? x_rs1_i : alu_result;
 
   assign retire_count = e_sync_o || e_exch_o || e_pkt_o || e_break_o || !e_ok ? 2'd0 :
@@ -333,6 +348,9 @@ module tile_execute (
     .written_o     (csr_written_o),
     .stream_csr_i,
     .stream_csr_we_o,
+    .rng_csr_i,
+    .rng_csr_read_o,
+    .rng_csr_we_o,
     .after_o       (csr_after_o),
     .trap_i        (e_valid_o && e_any_trap),
     .trap_cause_i  (aux_trap_o ? tessera_pkg::TRAP_ILLEGAL_INSTRUCTION : cause_o),

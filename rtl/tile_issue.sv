@@ -24,7 +24,7 @@ module tile_issue (
   input  logic         x_quit_i,        // x.exit
   input  logic [5:0]   x_run_i,         // workers started by x.run
   input  logic [31:0]  x_run_pc_i,
-  input  logic [2:0]   x_slots_i,       // slots of the instruction: 1, 5, 6
+  input  logic [2:0]   x_slots_i,       // slots of the instruction: 1 to 6, of the supervisor 1, 3, 6
   input  logic [31:0]  x_delay_i,       // x.delay: cycles to the next issue, otherwise 0
   input  logic         x_sync_i,
   input  logic [2:0]   x_zone_i,
@@ -140,6 +140,7 @@ module tile_issue (
       // T+6n less the four cycles that are over when this is seen.
       if (x_delay_i > 32'd6) count_d = x_delay_i - 32'd4;
       else if (x_slots_i == 3'd6) count_d = 32'd32;
+      else if (x_slots_i == 3'd3) count_d = 32'd14;
       else count_d = 32'd2;
       state_d = x_except_i ? tile_pkg::SupExcept : x_sync_i ? tile_pkg::SupSync : x_exch_i ? tile_pkg::SupExch :
                 x_pkt_i ? tile_pkg::SupPacket : tile_pkg::SupRun;
@@ -230,7 +231,9 @@ module tile_issue (
 
   always_ff @(posedge clk_i) begin
     if (silent) rounds_q[slot_i] <= rounds_q[slot_i] - 3'd1;
-    if (x_valid_i && (x_slots_i != 3'd1)) rounds_q[x_slot_i] <= x_slots_i - 3'd1;
+    // x.amp.ldw, of the supervisor and three slots, has no lane.
+    if (x_valid_i && (x_slots_i != 3'd1) && !((x_ctx_i == 3'd0) && (x_slots_i == 3'd3)))
+      rounds_q[x_slot_i] <= x_slots_i - 3'd1;
   end
 
   // Halted workers wait for the debug port, and whoever waits for one of them does too.

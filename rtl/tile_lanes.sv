@@ -1,5 +1,5 @@
 // Arithmetic that takes longer than stage X: the FPU, whose result stands in W, and the divider lanes, whose results
-// the completion of a slot's last round fetches in W.
+// the completion of a slot's last round fetches in W, as it does those of the transcendental lanes (tile_vector).
 module tile_lanes (
   input  logic               clk_i,
   input  logic               rst_ni,
@@ -34,11 +34,13 @@ module tile_lanes (
   input  logic [2:0]         e_slots_i,          // slots it takes: 1 to 6
   input  logic               e_aux_i,            // F arithmetic takes effect
   input  logic               e_int_ok_i,         // what is not F arithmetic takes effect
+  // Transcendental lanes (tile_vector).
+  input  logic [31:0]        w_trans_i,
   // Results in W.
   output logic [31:0]        fpu_result_o,
   output logic [4:0]         fpu_flags_o,
   output logic               w_fp_o,             // a value of the FPU is there
-  output logic               lane_fp_o,          // it is a float lane's
+  output logic               lane_fp_o,          // a lane's result goes to an f register
   output logic [31:0]        lane_value_o,
   output logic [4:0]         lane_flags_o,
   output logic [4:0]         lane_rd_o,
@@ -48,7 +50,7 @@ module tile_lanes (
   logic        e_fpu, w_fp_q, fdiv_busy, div_busy, m_fp_q, n_fp_q;
   logic [31:0] div_result, fdiv_result;
   logic [4:0]  fdiv_flags;
-  logic [5:0]  lane_fp_q;
+  logic [5:0]  lane_fp_q, lane_trans_q;
   logic [4:0]  lane_rd_q [0:5];
   logic [2:0]  lane_ctx_q [0:5];
 
@@ -105,8 +107,13 @@ module tile_lanes (
     end
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) lane_fp_q <= 6'd0;
-    else if (e_slots_i != 3'd1) lane_fp_q[x_slot_i] <= e_aux_i;
+    if (!rst_ni) begin
+      lane_fp_q    <= 6'd0;
+      lane_trans_q <= 6'd0;
+    end else if (e_slots_i != 3'd1) begin
+      lane_fp_q[x_slot_i]    <= e_aux_i;
+      lane_trans_q[x_slot_i] <= e_aux_i && !x_fpd_i.lane;
+    end
   end
   always_ff @(posedge clk_i) begin
     if (e_slots_i != 3'd1) begin
@@ -130,8 +137,8 @@ module tile_lanes (
 
   // W. Its slot is that of the current cycle, as six cycles have gone by.
   assign lane_fp_o    = lane_fp_q[slot_i];
-  assign lane_value_o = lane_fp_o ? fdiv_result : div_result;
-  assign lane_flags_o = lane_fp_o ? fdiv_flags : 5'd0;
+  assign lane_value_o = lane_trans_q[slot_i] ? w_trans_i : lane_fp_o ? fdiv_result : div_result;
+  assign lane_flags_o = (lane_fp_o && !lane_trans_q[slot_i]) ? fdiv_flags : 5'd0;
   assign lane_rd_o    = lane_rd_q[slot_i];
   assign lane_ctx_o   = lane_ctx_q[slot_i];
 

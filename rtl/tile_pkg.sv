@@ -117,7 +117,6 @@ package tile_pkg;
     logic       ldw;       // x.amp.ldw
     logic [1:0] unit;      // of an AUX: f_unit_e
     logic       drew;      // made a PRNG step
-    logic       amp;       // AMP step of the last phase
     logic       csr;       // CSR written
     logic       run;       // x.run
     logic [1:0] size;      // of the memory access

@@ -43,6 +43,7 @@ module tile_read (
   output tile_pkg::fp_dec_t  r_fpd_o,
   output logic               r_has_fp_o,
   output logic [2:0]         r_rm_o,
+  output logic [2:0]         r_phase_o,          // of an AMP step
   output logic [127:0]       r_f1_o,             // operands rs1, rs2, rs3: first register lowest
   output logic [63:0]        r_f2_o,
   output logic [63:0]        r_f3_o,
@@ -104,6 +105,7 @@ module tile_read (
   assign r_solo_fp   = r_worker && !r_dec.legal && r_fpd_o.legal;
   assign r_has_fp_o  = r_pair || r_solo_fp;
   assign r_rm_o      = (r_fp_word[14:12] == 3'd7) ? r_frm_i : r_fp_word[14:12];
+  assign r_phase_o   = {(r_fpd_o.xop == tessera_pkg::OP_X_AMP_F32) && r_fp_word[12], r_fp_word[26:25]};
   assign r_rm_bad    = r_fpd_o.rounds && (r_rm_o > 3'd4);
 
   tile_xregs u_xregs (

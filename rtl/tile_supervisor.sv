@@ -70,7 +70,7 @@ module tile_supervisor (
   // those are idle; the snapshots of that cycle arrive in X three cycles later, just as an instruction would.
   assign x_mask    = (x_dec_i.run && (x_word_i[11:7] != 5'd7)) ? (6'd1 << (x_word_i[9:7] - 3'd1)) : 6'h3F;
   assign x_waits_o = x_valid_i && !x_inject_i && !x_fetch_bad_i && x_dec_i.legal && ((x_busy_i & x_mask) != 6'd0) &&
-                     (x_dec_i.run || ((x_dec_i.exch || x_dec_i.pkt) && (x_rs1_i != 32'd0)));
+                     (x_dec_i.run || x_dec_i.ldw || ((x_dec_i.exch || x_dec_i.pkt) && (x_rs1_i != 32'd0)));
   assign hold_go_o = hold_q && x_vacant_i && ((x_busy_i & hold_mask_q) == 6'd0);
 
   assign e_pc_o   = hold_go_o ? late_pc_q : x_pc_i;

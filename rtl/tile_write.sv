@@ -43,6 +43,7 @@ module tile_write (
   input  logic               e_exch_i,
   input  logic               e_pkt_i,
   input  logic               e_break_i,          // ebreak that halts
+  input  logic               e_ldw_i,            // x.amp.ldw
   input  logic [31:0]        xwstack_i,
   input  logic [31:0]        xwstksz_i,
   input  logic [31:0]        xwra_i,
@@ -70,11 +71,15 @@ module tile_write (
   input  logic [31:0]        w_s0_i,
   input  logic [31:0]        w_s1_i,
   input  logic [31:0]        w_s2_i,
+  // Vector units (tile_vector).
+  input  logic [127:0]       w_simd_i,
+  input  logic [31:0]        w_trans_i,
+  input  logic [63:0]        w_amp_i,
   // FPU and divider lanes (tile_lanes).
   input  logic [31:0]        fpu_result_i,
   input  logic [4:0]         fpu_flags_i,
   input  logic               w_fp_i,             // a value of the FPU is there
-  input  logic               lane_fp_i,          // it is a float lane's
+  input  logic               lane_fp_i,          // a lane's result goes to an f register
   input  logic [31:0]        lane_value_i,
   input  logic [4:0]         lane_flags_i,
   input  logic [4:0]         lane_rd_i,
@@ -136,7 +141,9 @@ module tile_write (
   output logic [4:0]         aux_cause_o,
   output logic [31:0]        aux_tval_o,
   output logic [4:0]         aux_frd_o,
-  output logic [31:0]        aux_value_o,
+  output logic [2:0]         aux_count_o,
+  output logic [127:0]       aux_bits_o,
+  output logic               aux_drew_o,
   output logic [4:0]         aux_fflags_o,
   output logic               done_valid_o,
   output logic [2:0]         done_slot_o,
@@ -202,6 +209,11 @@ module tile_write (
           e_main.csr     = csr_written_i;
           if (csr_written_i) e_record_value = csr_after_i;
         end
+        if (e_ldw_i) begin
+          e_main.xwe     = (e_word_i[11:7] != 5'd0);
+          e_main.pending = 1'b1;  // the weights
+          e_main.ldw     = 1'b1;
+        end
       end
     end
 
@@ -214,6 +226,7 @@ module tile_write (
       e_aux_main.pending  = (x_fpd_i.slots != 3'd1) && !aux_trap_i;
       e_aux_main.fcount   = x_fpd_i.count_rd;
       e_aux_main.unit     = x_fpd_i.unit;
+      e_aux_main.drew     = x_fpd_i.draws && !aux_trap_i;
       e_aux_main.ctx      = e_ctx_i;
     end
   end
@@ -259,7 +272,7 @@ module tile_write (
 
   assign w_xrd_o  = w_comp_i ? lane_rd_i : w_late_we_i ? late_word_i[11:7] :
                     w_main.post ? w_word[19:15] : w_word[11:7];
-  assign w_xwe_o  = (w_xrd_o != 5'd0) && (w_comp_i ? !lane_fp_i : (w_late_we_i || ((w_main.xwe || w_main.post) && !w_main.pending)));
+  assign w_xwe_o  = (w_xrd_o != 5'd0) && (w_comp_i ? !lane_fp_i : (w_late_we_i || ((w_main.xwe || w_main.post) && (!w_main.pending || w_main.ldw))));
   assign w_xval_o = w_comp_i ? lane_value_i : w_late_we_i ? {31'd0, late_vote_i} : w_value;
 
   // A load writes f[rd] or a pair, and beside it the upper half of a quad or the pair of S1.
@@ -274,7 +287,7 @@ module tile_write (
                            w_aux_valid ? ((w_aux.trap || w_aux.pending) ? 3'd0 : w_aux.fcount) :
                            w_solo_fp ? w_main.fcount : 3'd0;
   assign w_faux_rd_o     = w_comp_i ? lane_rd_i : w_aux_valid ? w_aux_word[11:7] : w_word[11:7];
-  assign w_faux_val_o    = {96'd0, w_comp_i ? lane_value_i : fpu_result_i};
+  assign w_faux_val_o    = w_comp_i ? {96'd0, lane_value_i} : w_aux_valid ? aux_bits_o : {96'd0, fpu_result_i};
   assign flags_we_o    = w_comp_i ? lane_fp_i : w_fp_i;
   assign flags_o       = w_comp_i ? lane_flags_i : fpu_flags_i;
 
@@ -336,8 +349,20 @@ module tile_write (
   assign aux_cause_o      = tessera_pkg::TRAP_ILLEGAL_INSTRUCTION;
   assign aux_tval_o       = w_aux_word;
   assign aux_frd_o        = w_aux_word[11:7];
-  assign aux_value_o      = fpu_result_i;
-  assign aux_fflags_o     = fpu_flags_i;
+  assign aux_fflags_o     = w_fp_i ? fpu_flags_i : 5'd0;
+  assign aux_count_o      = w_aux.trap ? 3'd0 : w_aux.fcount;
+  assign aux_drew_o       = w_aux.drew;
+  always_comb begin
+    aux_bits_o = 128'd0;
+    if (w_aux_valid && !w_aux.trap && !w_aux.pending) begin
+      case (w_aux.unit)
+        tile_pkg::UnitFpu: aux_bits_o = {96'd0, fpu_result_i};
+        tile_pkg::UnitSimd: aux_bits_o = w_simd_i;
+        tile_pkg::UnitTrans: aux_bits_o = {96'd0, w_trans_i};
+        default: aux_bits_o = {64'd0, w_aux.fcount[0] ? 32'd0 : w_amp_i[63:32], w_amp_i[31:0]};
+      endcase
+    end
+  end
   assign done_valid_o     = w_comp_i;
   assign done_slot_o      = slot_i;
   assign done_value_o     = lane_value_i;

@@ -7,7 +7,11 @@ set(TILE_CORE_SOURCES
     ${RTL}/tile_exchange.sv ${RTL}/tile_packet.sv ${RTL}/tile_retire.sv ${RTL}/tile_fetch.sv ${RTL}/tile_read.sv
     ${RTL}/tile_supervisor.sv ${RTL}/tile_execute.sv ${RTL}/tile_memory.sv ${RTL}/tile_lanes.sv ${RTL}/tile_engines.sv
     ${RTL}/tile_write.sv ${RTL}/tile_loop.sv ${RTL}/tile_stream_step.sv ${RTL}/tile_streams.sv ${TESSERA_GENERATED_SV}
-    ${RTL}/xtile_transcendental.sv ${RTL}/tile_core.sv)
+    ${RTL}/xtile_pkg.sv ${RTL}/xtile_unpack.sv ${RTL}/xtile_half_unpack.sv ${RTL}/xtile_half_product.sv
+    ${RTL}/xtile_align.sv ${RTL}/xtile_add.sv ${RTL}/xtile_round.sv ${RTL}/xtile_dot4.sv ${RTL}/xtile_lane.sv
+    ${RTL}/xtile_narrow.sv ${RTL}/xtile_widen.sv ${RTL}/xtile_integer.sv ${RTL}/xtile_simd.sv
+    ${RTL}/xtile_amp_engine.sv ${RTL}/xtile_amp.sv ${RTL}/xtile_rng.sv ${RTL}/xtile_transcendental.sv
+    ${RTL}/tile_vector.sv ${RTL}/tile_core.sv)
 # Unused bits of a word or of a decoded struct are no mistake; fpu_round names a local like a port of its parent.
 set(TILE_CORE_WARNINGS -Wall -Wno-UNUSEDSIGNAL -Wno-VARHIDDEN)
 

@@ -298,7 +298,7 @@ TEST(DecodeRtl, RandomWords) {
   Comparison comparison;
   for (int n = 0; n < 500'000; ++n) comparison.word(static_cast<std::uint32_t>(random()));
   // Words near the encodings of the table, reserved ones too: fixed bits right, or one of all bits changed.
-  for (int n = 0; n < 2'000; ++n) {
+  for (int n = 0; n < 5'000; ++n) {
     for (unsigned op = 1; op < kOpCount; ++op) {
       const std::uint32_t w = kTable[op].match | (static_cast<std::uint32_t>(random()) & ~kTable[op].mask);
       comparison.word(w);

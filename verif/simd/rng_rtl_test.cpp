@@ -50,9 +50,9 @@ class Unit {
     model_->worker_i = static_cast<std::uint8_t>(worker);
     model_->index_i = static_cast<std::uint8_t>(index);
     model_->value_i = value;
-    model_->write_i = 1;
+    model_->read_i = model_->write_i = 1;
     edge();
-    model_->write_i = 0;
+    model_->read_i = model_->write_i = 0;
   }
   Rng state(unsigned worker) {
     model_->state_i = 1;
