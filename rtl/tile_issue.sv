@@ -165,7 +165,8 @@ module tile_issue (
   // has done by the next one. A context is halted from the first cycle in which it would have issued.
   assign here      = 7'd1 << f_ctx_o;
   assign request_d = (request_q & ~dbg_resume_i) | dbg_halt_i;
-  assign stepped_d = (stepped_q | ((f_valid_o && step_q[f_ctx_o]) ? here : 7'd0)) & ~dbg_resume_i;
+  assign stepped_d = (stepped_q | ((f_valid_o && step_q[f_ctx_o] && !(sup_issue && engine_fault_i)) ? here : 7'd0)) &
+                     ~dbg_resume_i;
   assign broken_d  = (broken_q | n_break_q) & ~dbg_resume_i;
   assign halted_d  = (halted_q | ((stopped && !sup_issue && (owned ? !silent : sup_go)) ? here : 7'd0)) &
                      ~dbg_resume_i;
@@ -240,7 +241,7 @@ module tile_issue (
   always_comb begin
     case (state_q)
       tile_pkg::SupIdle, tile_pkg::SupExcept, tile_pkg::SupRelease: quiet_o = 1'b1;
-      tile_pkg::SupRun: quiet_o = halted_q[0] && stop_q[0];
+      tile_pkg::SupRun: quiet_o = (halted_q[0] && stop_q[0]) || ((owned_q == 6'h3F) && (count_q == 32'd0));
       tile_pkg::SupSync: quiet_o = (busy_o != 6'd0);
       tile_pkg::SupHold: quiet_o = ((busy_o & hold_mask_i) != 6'd0);
       default: quiet_o = 1'b0;

@@ -325,7 +325,8 @@ void LockstepTile::follow(Cycle target, const TileStop& stop) {
     limit = target > kNever - kLate ? kNever : target + kLate;
   }
   const TileStop rtl = rtl_->run(limit, pins_.get(), pins_.get());
-  position_ = std::max(position_, limit);
+  // A halted tile goes on in a cycle that is still to be named.
+  position_ = std::max(position_, stop.kind == Kind::halted ? stop.cycle : limit);
   pins_->check(limit);
   check_leftovers(limit, stop);
   const bool same = rtl.kind == want &&
@@ -334,10 +335,11 @@ void LockstepTile::follow(Cycle target, const TileStop& stop) {
                     (want != Kind::tohost || (rtl.cycle == stop.cycle && rtl.value == stop.value));
   if (!same)
     fail(fmt::format("TLM stops with {}, RTL with {}", text(stop), text(rtl)), stop.cycle, 0, nullptr, nullptr);
-  // Reading all registers of RTL costs some hundred evaluations: at every end, at syncs now and then.
-  const bool sampled = want == Kind::sync && (syncs_ < 8 || syncs_ % 32 == 0);
-  if (want == Kind::sync) ++syncs_;
-  if (sampled || want == Kind::idle || want == Kind::exception || want == Kind::halted) check_registers();
+  // Reading all registers of RTL costs some hundred evaluations: at every end, at syncs and halts now and then.
+  const bool often = want == Kind::sync || want == Kind::halted;
+  if (often) ++pauses_;
+  const bool sampled = often && (pauses_ <= 8 || pauses_ % 32 == 0);
+  if (sampled || want == Kind::idle || want == Kind::exception) check_registers();
   if (want == Kind::sync) check_received();
   if (want == Kind::exception) check_exception();
   if ((want == Kind::idle || want == Kind::exception) && options_.check_memory) {

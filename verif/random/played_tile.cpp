@@ -76,7 +76,7 @@ ExchangeResult play_phase(TileModel& tile, const TileConfig& config, const Progr
 
 }  // namespace
 
-Played play(TileModel& tile, const TileConfig& config, const Program& program, Cycle limit) {
+Played play(TileModel& tile, const TileConfig& config, const Program& program, Cycle limit, const OnHalt& on_halt) {
   Played played;
   tile.start(program.entry, program.exchange_seed % 12);
   Cycle release = 0;
@@ -93,6 +93,10 @@ Played play(TileModel& tile, const TileConfig& config, const Program& program, C
         tile.finish_exchange(play_phase(tile, config, program, stop, release, phases++));
         break;
       case TileStop::Kind::limit:
+        return played;
+      case TileStop::Kind::halted:
+        if (on_halt && on_halt(stop)) break;
+        played.ended = true;
         return played;
       default:
         played.ended = true;

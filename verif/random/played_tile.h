@@ -2,6 +2,7 @@
 // program's seed, ends exchange phases. The same for every model, so that their stops can be compared.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -24,8 +25,11 @@ struct Played {
 /// Settings of the tile that the programs are made for.
 [[nodiscard]] TileConfig config_of(std::uint64_t seed);
 void load(TileModel& tile, const Program& program);
+/// What a debugger does when the tile is halted; false: it leaves it so, and the run ends.
+using OnHalt = std::function<bool(const TileStop&)>;
 /// Interval-based tiles only (TLM, lockstep).
-[[nodiscard]] Played play(TileModel& tile, const TileConfig& config, const Program& program, Cycle limit = 400'000);
+[[nodiscard]] Played play(TileModel& tile, const TileConfig& config, const Program& program, Cycle limit = 400'000,
+                          const OnHalt& on_halt = {});
 
 /// What the programs reached, by the records of an exact run.
 class Coverage final : public RetireObserver {
