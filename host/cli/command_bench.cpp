@@ -9,6 +9,7 @@
 #include "host/cli/digits_bench.h"
 #include "host/cli/rtl_factory.h"
 #include "hw/error.h"
+#include "verif/bench/amp_bench.h"
 #include "verif/bench/exchange_bench.h"
 #include "verif/bench/figure.h"
 #include "verif/bench/iss_bench.h"
@@ -33,6 +34,7 @@ std::vector<Benchmark> benchmarks(const Context& context) {
   const bench::RtlModels models{rtl_tile, traced_rtl_tile};
   return {
       {"iss", "TLM worker code against qemu-riscv32 on one C program", bench::run_iss_report},
+      {"amp", "vector loops of TLM workers: matrix products and f16 lanes", bench::run_amp_report},
       {"rtl", "cycles a second of the Verilated tile, with and without waveform",
        [models](const bench::Effort& effort) { return bench::run_rtl_bench(effort, models); }},
       {"lockstep", "time of a tile in lockstep against the RTL alone",

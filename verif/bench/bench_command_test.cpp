@@ -46,7 +46,7 @@ TEST(Bench, IssAndRtlGivePositiveFiguresWithUnits) {
   const Json result = bench({"rtl", "iss", "--rounds", "2"});
   ASSERT_EQ(result.at("benchmarks").size(), 2u);
   EXPECT_EQ(result["benchmarks"][0]["name"], "iss");
-  EXPECT_EQ(check_figures(result["benchmarks"][0], 2), 5u);
+  EXPECT_EQ(check_figures(result["benchmarks"][0], 2), 10u);
   EXPECT_EQ(result["benchmarks"][1]["name"], "rtl");
   EXPECT_EQ(check_figures(result["benchmarks"][1], 2), 5u);
   EXPECT_FALSE(result.at("host").at("cpu").get<std::string>().empty());
@@ -55,10 +55,10 @@ TEST(Bench, IssAndRtlGivePositiveFiguresWithUnits) {
 
 TEST(Bench, AllBenchmarksRun) {
   const Json result = bench({"--rounds", "1"});
-  ASSERT_EQ(result.at("benchmarks").size(), 5u);
+  ASSERT_EQ(result.at("benchmarks").size(), 6u);
   std::size_t figures = 0;
   for (const Json& benchmark : result["benchmarks"]) figures += check_figures(benchmark, 1);
-  EXPECT_GE(figures, 30u);
+  EXPECT_GE(figures, 40u);
 }
 
 TEST(Bench, WithoutQemuTheRestIsMeasuredAndSaidSo) {
@@ -66,7 +66,7 @@ TEST(Bench, WithoutQemuTheRestIsMeasuredAndSaidSo) {
   options.environment = {"PATH=/nowhere"};
   const Json result = bench({"iss", "--rounds", "1"}, options);
   const Json& iss = result.at("benchmarks").at(0);
-  EXPECT_EQ(check_figures(iss, 1), 3u);
+  EXPECT_EQ(check_figures(iss, 1), 6u);
   EXPECT_NE(iss.at("notes").at(0).get<std::string>().find("qemu-riscv32 is not installed"), std::string::npos);
 }
 
@@ -75,7 +75,7 @@ TEST(Bench, UnknownNameListsTheValidOnes) {
   EXPECT_EQ(outcome.exit_code, 2);
   EXPECT_EQ(outcome.out, "");
   EXPECT_NE(outcome.err.find("'speed'"), std::string::npos) << outcome.err;
-  EXPECT_NE(outcome.err.find("iss, rtl, lockstep, exchange, digits"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("iss, amp, rtl, lockstep, exchange, digits"), std::string::npos) << outcome.err;
 }
 
 TEST(Bench, NoRoundsAreAUsageError) { EXPECT_EQ(tessera({"bench", "--rounds", "0"}).exit_code, 2); }

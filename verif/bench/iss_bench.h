@@ -1,6 +1,6 @@
-// The instruction-set benchmark: one C program on the TLM tile and on qemu-riscv32, in one process run after another,
-// so that their ratio means something on any machine. Speeds are of processor time, which a busy machine changes
-// little.
+// The instruction-set benchmark: one C program of mixed and one of floating-point work on the TLM tile and on
+// qemu-riscv32, in one process run after another, so that their ratio means something on any machine. Speeds are of
+// processor time, which a busy machine changes little.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,9 @@ struct IssFigure {
   }
 };
 
+/// What the program does.
+enum class IssWork : std::uint8_t { mixed = 0, floating_point = 1 };
+
 struct IssResult {
   IssFigure worker;               ///< one worker, threaded code
   IssFigure six_workers;          ///< all six workers of a tile
@@ -30,9 +33,9 @@ struct IssResult {
   }
 };
 
-/// Runs everything with `rounds` rounds (about 130,000 instructions each). Throws Error(wrong_result) if the checksums
-/// differ, std::runtime_error if a program does not run.
-[[nodiscard]] IssResult run_iss_bench(std::uint32_t rounds);
+/// Runs everything with `rounds` rounds (about 90,000 instructions each, and 50,000 of floating-point work). Throws
+/// Error(wrong_result) if the checksums differ, std::runtime_error if a program does not run.
+[[nodiscard]] IssResult run_iss_bench(std::uint32_t rounds, IssWork work = IssWork::mixed);
 
 /// The benchmark `iss`: figures of several runs, one after the other in each round.
 [[nodiscard]] Report run_iss_report(const Effort& effort);

@@ -6,12 +6,15 @@
 namespace tessera::bench {
 namespace {
 
-TEST(IssBench, TileAndQemuAgree) {
-  const IssResult result = run_iss_bench(3);  // throws if a checksum differs
+void expect_agreement(IssWork work) {
+  const IssResult result = run_iss_bench(3, work);  // throws if a checksum differs
   EXPECT_TRUE(result.qemu.has_value());
   EXPECT_GT(result.worker.instructions, 100'000u);
   EXPECT_GT(result.six_workers.instructions, 5 * result.worker.instructions);
 }
+
+TEST(IssBench, TileAndQemuAgree) { expect_agreement(IssWork::mixed); }
+TEST(IssBench, TileAndQemuAgreeOnFloatingPoint) { expect_agreement(IssWork::floating_point); }
 
 }  // namespace
 }  // namespace tessera::bench

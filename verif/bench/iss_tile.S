@@ -1,5 +1,5 @@
-// Tile side of the instruction-set benchmark: a worker takes its own part of the memory, runs the kernel for `rounds`
-// and leaves its checksum in results[tp].
+// Tile side of the instruction-set benchmark: a worker takes its own part of the memory, runs the kernel of `kind` for
+// `rounds` and leaves its checksum in results[tp].
   .section .text.init
   .globl _start
 _start:
@@ -13,6 +13,8 @@ _start:
   add  a0, a0, t2
   la   t3, rounds
   lw   a1, 0(t3)
+  la   t3, kind
+  lw   a2, 0(t3)
   call iss_kernel
   la   t0, results
   slli t1, tp, 2
@@ -21,8 +23,10 @@ _start:
   .word 0x0000100b            // x.exit x0
   .data
   .globl rounds
+  .globl kind
   .globl results
 rounds:  .word 1
+kind:    .word 0
 results: .zero 24
   .bss
   .balign 16
