@@ -26,7 +26,7 @@ module xtile_align #(
   logic [5:0]         shift;
   logic [63:0]        wide;
   logic [5:0]         zeros;
-  logic               product_above;
+  logic               product_above, opposite;
 
   always_comb begin
     sign_o = 1'b0;
@@ -44,28 +44,38 @@ module xtile_align #(
     wide = 64'd0;
     zeros = 6'd0;
     product_above = 1'b0;
+    opposite = 1'b0;
     if (valid_i) begin
       product[FR-2 -: 2*S] = product_i;
       addend[FR-2 -: S] = addend_i;
       difference = product_exp_i - addend_exp_i;
       product_above = !difference[10] && (difference != 11'd0 || product >= addend);
-      upper = product_above ? product : addend;
-      lower = product_above ? addend : product;
-      upper_exp = product_above ? product_exp_i : addend_exp_i;
-      distance = difference[10] ? -difference : difference;
+      // By exclusive or, which simulators do without branches.
+      lower = (product ^ addend) & {FR{product_above}};
+      upper = lower ^ addend;
+      lower = lower ^ product;
+      upper_exp = addend_exp_i + $signed(difference & {11{product_above}});
+      distance = (difference ^ {11{difference[10]}}) + {10'd0, difference[10]};
+      opposite = product_sign_i ^ addend_sign_i;
       shift = distance > Furthest ? Furthest[5:0] : distance[5:0];
       moved = lower >> shift;
       moved[0] = moved[0] || ((lower & ~({FR{1'b1}} << shift)) != '0);
-      sign_o = product_above ? product_sign_i : addend_sign_i;
-      sig_o = (product_sign_i == addend_sign_i) ? upper + moved : upper - moved;
-      if (product_sign_i != addend_sign_i && distance[10:1] == 10'd0) begin
+      sign_o = addend_sign_i ^ (opposite && product_above);
+      sig_o = upper + (moved ^ {FR{opposite}}) + {{(FR - 1){1'b0}}, opposite};
+      if (opposite && distance[10:1] == 10'd0) begin
         wide[63 -: FR] = sig_o;
-        zeros = xtile_pkg::zeros64(wide);
+        if (wide[63:32] == 32'd0) begin zeros[5] = 1'b1; wide = wide << 32; end
+        if (wide[63:48] == 16'd0) begin zeros[4] = 1'b1; wide = wide << 16; end
+        if (wide[63:56] == 8'd0) begin zeros[3] = 1'b1; wide = wide << 8; end
+        if (wide[63:60] == 4'd0) begin zeros[2] = 1'b1; wide = wide << 4; end
+        if (wide[63:62] == 2'd0) begin zeros[1] = 1'b1; wide = wide << 2; end
+        if (wide[63] == 1'd0) begin zeros[0] = 1'b1; wide = wide << 1; end
         if (sig_o == '0) sign_o = 1'b0;
+        sig_o = wide[63 -: FR];
       end else begin
-        zeros = sig_o[FR-1] ? 6'd0 : sig_o[FR-2] ? 6'd1 : 6'd2;
+        zeros = {4'd0, !sig_o[FR-1] && !sig_o[FR-2], !sig_o[FR-1] && sig_o[FR-2]};
+        sig_o = sig_o << zeros[1:0];
       end
-      sig_o = sig_o << zeros;
       exp_o = upper_exp + 11'sd1 - $signed({5'd0, zeros});
     end
   end

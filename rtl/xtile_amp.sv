@@ -4,7 +4,7 @@
 // Operands at the end of stage R with valid_i; commit_i one cycle later, in X: without it nothing changes. out_o stands
 // in W, four edges of clk_i later, and so does, after a step of the last phase that was committed, state_o. The sums of
 // a worker are read and written in N, so that steps of one worker may follow each other every sixth cycle. clk_i must
-// rise in every cycle with valid_i, clear_i, load_i, debug_write_i or busy_o and may else stay low.
+// rise in every cycle with valid_i, clear_i, load_i, debug_i, debug_write_i or busy_o and may else stay low.
 module xtile_amp (
   input  logic         clk_i,
   input  logic         rst_ni,
@@ -27,16 +27,39 @@ module xtile_amp (
   output logic [127:0] row_o,           // the row as it is stored now; 0 without row_valid_o
   output logic         busy_o,          // a step is in X, M or N, a state stands at state_o, a row is on its way
   // Debug port, while no step is in flight: one word of the sums or weights.
-  input  logic         debug_i,         // debug_value_o is wanted
-  input  logic         debug_write_i,
+  input  logic         debug_i,         // read: debug_value_o stands in the next cycle
+  input  logic         debug_write_i,   // write: done two edges later
   input  logic         debug_sums_i,    // 1: sums of debug_ctx_i, 0..7 A, 8..15 B; 0: weights, 0..63
   input  logic [2:0]   debug_ctx_i,
   input  logic [5:0]   debug_word_i,
   input  logic [31:0]  debug_data_i,
-  output logic [31:0]  debug_value_o    // 0 without debug_i
+  output logic [31:0]  debug_value_o    // 0 if nothing was read
 );
-  integer i;
   genvar e;
+
+  // ---- debug port: registered, so that nothing hangs on it while the unit is idle ------------------------------------
+  logic        d_read_q, d_write_q, d_sums_q;
+  logic [2:0]  d_ctx_q;
+  logic [5:0]  d_word_q;
+  logic [31:0] d_data_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      d_read_q <= 1'b0;
+      d_write_q <= 1'b0;
+    end else begin
+      d_read_q <= debug_i;
+      d_write_q <= debug_write_i;
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (debug_i || debug_write_i) begin
+      d_sums_q <= debug_sums_i;
+      d_ctx_q <= debug_ctx_i;
+      d_word_q <= debug_word_i;
+      d_data_q <= debug_data_i;
+    end
+  end
 
   // ---- X: operands ------------------------------------------------------------------------------------------------
   logic        x_valid_q, x_single_q, x_half_q;
@@ -75,7 +98,7 @@ module xtile_amp (
   // ---- X to N -----------------------------------------------------------------------------------------------------
   // What a step does to the sums: reads and writes B of the engines in `in`; A of all engines if it computes.
   logic        m_valid_q, m_commit_q, m_single_q, m_half_q, m_last_q;
-  logic        n_valid_q, n_commit_q, n_single_q, n_half_q, n_last_q;
+  logic        n_valid_q, n_commit_q, n_single_q, n_half_q, n_last_q, n_half, n_single;
   logic [2:0]  m_ctx_q, n_ctx_q;
   logic [7:0]  x_in, m_in_q, n_in_q;
   logic [63:0] m_c_q, n_c_q;
@@ -116,22 +139,16 @@ module xtile_amp (
     end
   end
 
-  // ---- weights ------------------------------------------------------------------------------------------------------
-  // Row r of 16 bytes is {odd_q[r], even_q[r]}; engine e has rows 2e and 2e + 1.
-  logic [63:0]  even_q [0:15];
-  logic [63:0]  odd_q [0:15];
-  logic         l_valid_q, row_valid_q;
-  logic [3:0]   l_row_q, row_q;
-  logic [127:0] l_data_q;
-  logic         x_row, x_odd, debug_weight;
-  logic [63:0]  debug_even, debug_odd;
+  assign n_half   = n_valid_q && n_half_q;
+  assign n_single = n_valid_q && n_single_q;
 
-  initial begin
-    for (i = 0; i < 16; i = i + 1) begin
-      even_q[i] = 64'd0;
-      odd_q[i] = 64'd0;
-    end
-  end
+  // ---- weights: row r of 16 bytes is row r % 2 of engine r / 2 ----------------------------------------------------------
+  // Rows are written from a register and shown a cycle later.
+  logic          l_valid_q, row_valid_q, d_load;
+  logic [3:0]    l_row_q, row_q, load_row, show_row;
+  logic [127:0]  l_data_q, load_data, row;
+  logic [1023:0] rows;        // of each engine
+
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       l_valid_q <= 1'b0;
@@ -141,152 +158,108 @@ module xtile_amp (
       row_valid_q <= l_valid_q;
     end
   end
-  assign debug_weight = debug_write_i && !debug_sums_i;
   always_ff @(posedge clk_i) begin
     if (load_i) begin
       l_row_q <= load_row_i;
       l_data_q <= load_data_i;
     end
-    if (l_valid_q) begin
-      row_q <= l_row_q;
-      even_q[l_row_q] <= l_data_q[63:0];
-      odd_q[l_row_q] <= l_data_q[127:64];
-    end else if (debug_weight) begin
-      if (debug_word_i[1]) begin
-        odd_q[debug_word_i[5:2]] <= debug_word_i[0] ? {debug_data_i, debug_odd[31:0]} : {debug_odd[63:32], debug_data_i};
-      end else begin
-        even_q[debug_word_i[5:2]] <= debug_word_i[0] ? {debug_data_i, debug_even[31:0]} :
-                                                       {debug_even[63:32], debug_data_i};
-      end
+    if (l_valid_q) row_q <= l_row_q;
+  end
+  assign d_load = d_write_q && !d_sums_q;
+  assign show_row     = row_valid_q ? row_q : d_word_q[5:2];
+  always_comb begin
+    load_row = l_row_q;
+    load_data = l_data_q;
+    if (d_load) begin
+      load_row = d_word_q[5:2];
+      load_data = row;
+      load_data[{d_word_q[1:0], 5'd0} +: 32] = d_data_q;
+    end
+  end
+  always_comb begin
+    row = 128'd0;
+    if (row_valid_q || d_read_q || d_load) begin
+      case (show_row[3:1])
+        3'd0:    row = rows[127:0];
+        3'd1:    row = rows[255:128];
+        3'd2:    row = rows[383:256];
+        3'd3:    row = rows[511:384];
+        3'd4:    row = rows[639:512];
+        3'd5:    row = rows[767:640];
+        3'd6:    row = rows[895:768];
+        default: row = rows[1023:896];
+      endcase
     end
   end
   assign row_valid_o = row_valid_q;
-  assign row_o       = row_valid_q ? {odd_q[row_q], even_q[row_q]} : 128'd0;
+  assign row_o       = row_valid_q ? row : 128'd0;
 
-  // f16: phase p has doubleword p of an engine; f32: word p.
-  assign x_row = x_single_q ? x_phase_q[2] : x_phase_q[1];
-  assign x_odd = x_single_q ? x_phase_q[1] : x_phase_q[0];
+  // ---- sums -----------------------------------------------------------------------------------------------------------
+  // Two sets a worker; sel_q says which is A, so that a swap moves nothing.
+  logic [5:0]   sel_q;
+  logic         x_set, n_set, n_step_set, w_set_q, w_last_q, show, show_set, d_put;
+  logic [2:0]   n_ctx, w_ctx_q, show_ctx;
+  logic [63:0]  n_b_in;
+  logic [255:0] n_b, show_a, show_b;
 
-  // ---- sums ---------------------------------------------------------------------------------------------------------
-  // Two sets a worker; sel_q says which is A, so that a swap moves nothing. A word that was not written since the
-  // worker's start is +0, whatever stands there: bit 8 * worker + e of live0_q, live1_q.
-  logic [5:0]  sel_q;
-  logic [47:0] live0_q, live1_q, wrote0, wrote1, cleared;
-  logic [5:0]  n_place;                // 8 * worker
-  logic        x_set, n_set, w_set_q, w_last_q;
-  logic [2:0]  w_ctx_q, show_ctx;
-  logic [255:0] n_b;                   // B as read, of the engines in n_in_q; else 0
-  logic [255:0] show_a, show_b;
-  logic        show, show_set, debug_sum;
-  logic [5:0]  debug_place;
-  logic        debug_set0;             // the debug port writes set 0
+  assign x_set     = sel_q[x_ctx_q];
+  assign n_step_set = sel_q[n_ctx_q];
+  assign d_put     = d_write_q && d_sums_q;
+  // A write of the debug port is a write into B: of the set that the addressed one is not A of.
+  assign n_ctx     = d_put ? d_ctx_q : n_ctx_q;
+  assign n_set     = d_put ? sel_q[d_ctx_q] == d_word_q[3] : n_step_set;
+  assign n_b_in    = d_put ? {d_data_q, d_data_q} : n_c_q;
 
-  assign x_set       = sel_q[x_ctx_q];
-  assign n_set       = sel_q[n_ctx_q];
-  assign n_place     = {n_ctx_q, 3'd0};
-  assign debug_sum   = debug_write_i && debug_sums_i;
-  assign debug_set0  = sel_q[debug_ctx_i] == debug_word_i[3];
-  assign debug_place = {debug_ctx_i, debug_word_i[2:0]};
-
-  always_comb begin
-    wrote0 = 48'd0;
-    wrote1 = 48'd0;
-    cleared = 48'd0;
-    if (n_commit_q) begin
-      wrote0[n_place +: 8] = n_set ? n_in_q : {8{n_half_q || n_single_q}};
-      wrote1[n_place +: 8] = n_set ? {8{n_half_q || n_single_q}} : n_in_q;
-    end
-    if (debug_sum) begin
-      wrote0[debug_place] = debug_set0;
-      wrote1[debug_place] = !debug_set0;
-    end
-    if (clear_i != 6'd0) begin
-      cleared = {{8{clear_i[5]}}, {8{clear_i[4]}}, {8{clear_i[3]}}, {8{clear_i[2]}}, {8{clear_i[1]}}, {8{clear_i[0]}}};
-    end
-  end
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      sel_q <= 6'd0;
-      live0_q <= 48'd0;
-      live1_q <= 48'd0;
-    end else begin
-      if (n_commit_q && n_last_q) sel_q[n_ctx_q] <= !n_set;
-      live0_q <= (live0_q | wrote0) & ~cleared;
-      live1_q <= (live1_q | wrote1) & ~cleared;
-    end
+    if (!rst_ni) sel_q <= 6'd0;
+    else if (n_commit_q && n_last_q) sel_q[n_ctx_q] <= !n_step_set;
   end
 
   // W or the debug port sees both sums of a worker.
-  assign show     = w_last_q || debug_i;
-  assign show_ctx = w_last_q ? w_ctx_q : debug_ctx_i;
-  assign show_set = w_last_q ? w_set_q : sel_q[debug_ctx_i];
+  assign show     = w_last_q || d_read_q;
+  assign show_ctx = w_last_q ? w_ctx_q : d_ctx_q;
+  assign show_set = w_last_q ? w_set_q : sel_q[d_ctx_q];
 
+  // ---- engines --------------------------------------------------------------------------------------------------------
   generate
     for (e = 0; e < 8; e = e + 1) begin : gen_engine
-      logic [31:0] set0_q [0:5];
-      logic [31:0] set1_q [0:5];
-      logic [31:0] x_sum, n_sum, n_sum_new, n_in;
-      logic [63:0] weight;
-
-      always_comb begin
-        weight = 64'd0;
-        x_sum = 32'd0;
-        if (x_valid_q) begin
-          weight = x_odd ? odd_q[{3'(e), x_row}] : even_q[{3'(e), x_row}];
-          if (x_single_q) begin
-            if (x_phase_q[0]) weight[31:0] = weight[63:32];
-            if (x_set) x_sum = live1_q[{x_ctx_q, 3'(e)}] ? set1_q[x_ctx_q] : 32'd0;
-            else       x_sum = live0_q[{x_ctx_q, 3'(e)}] ? set0_q[x_ctx_q] : 32'd0;
-          end
-        end
-      end
-      always_comb begin
-        n_sum = 32'd0;
-        n_b[32*e +: 32] = 32'd0;
-        if (n_valid_q) begin
-          if (n_half_q) begin
-            if (n_set) n_sum = live1_q[{n_ctx_q, 3'(e)}] ? set1_q[n_ctx_q] : 32'd0;
-            else       n_sum = live0_q[{n_ctx_q, 3'(e)}] ? set0_q[n_ctx_q] : 32'd0;
-          end
-          if (n_in_q[e]) begin
-            if (n_set) n_b[32*e +: 32] = live0_q[{n_ctx_q, 3'(e)}] ? set0_q[n_ctx_q] : 32'd0;
-            else       n_b[32*e +: 32] = live1_q[{n_ctx_q, 3'(e)}] ? set1_q[n_ctx_q] : 32'd0;
-          end
-        end
-      end
-
       xtile_amp_engine u_engine (
-        .clk_i, .rst_ni, .x_half_i(x_half), .x_single_i(x_single), .x_a0_i(e < 4 ? x_h0 : x_h4),
-        .x_a1_i(e < 4 ? x_h1 : x_h5), .x_a2_i(e < 4 ? x_h2 : x_h6), .x_a3_i(e < 4 ? x_h3 : x_h7), .x_a_i(x_a_q[31:0]),
-        .x_weight_i(weight), .x_sum_i(x_sum), .n_half_i(n_valid_q && n_half_q), .n_single_i(n_valid_q && n_single_q),
-        .n_sum_i(n_sum), .n_sum_o(n_sum_new)
+        .clk_i, .rst_ni,
+        .x_half_i   (x_half),
+        .x_single_i (x_single),
+        .x_phase_i  (x_phase_q),
+        .x_ctx_i    (x_ctx_q),
+        .x_set_i    (x_set),
+        .x_a0_i     (e < 4 ? x_h0 : x_h4),
+        .x_a1_i     (e < 4 ? x_h1 : x_h5),
+        .x_a2_i     (e < 4 ? x_h2 : x_h6),
+        .x_a3_i     (e < 4 ? x_h3 : x_h7),
+        .x_a_i      (x_a_q[31:0]),
+        .x_valid_i  (x_valid_q),
+        .x_in_i     (x_in[e]),
+        .m_valid_i  (m_valid_q),
+        .n_valid_i  (n_valid_q),
+        .n_half_i   (n_half),
+        .n_single_i (n_single),
+        .n_commit_i (n_commit_q),
+        .n_ctx_i    (n_ctx),
+        .n_set_i    (n_set),
+        .n_b_i      (e % 2 == 0 ? n_b_in[31:0] : n_b_in[63:32]),
+        .n_b_o      (n_b[32*e +: 32]),
+        .clear_i,
+        .put_i      (d_put && d_word_q[2:0] == 3'(e)),
+        .show_i     (show),
+        .show_ctx_i (show_ctx),
+        .show_set_i (show_set),
+        .show_a_o   (show_a[32*e +: 32]),
+        .show_b_o   (show_b[32*e +: 32]),
+        .load_i     ((l_valid_q || d_load) && load_row[3:1] == 3'(e)),
+        .load_row_i (load_row[0]),
+        .load_data_i(load_data),
+        .row_show_i (row_valid_q || d_read_q || d_load),
+        .row_i      (show_row[0]),
+        .row_o      (rows[128*e +: 128])
       );
-
-      // A of the step is n_sum_new, B is n_in.
-      assign n_in = (e % 2 == 0) ? n_c_q[31:0] : n_c_q[63:32];
-      always_ff @(posedge clk_i) begin
-        if (n_commit_q) begin
-          if (n_set ? n_in_q[e] : (n_half_q || n_single_q)) set0_q[n_ctx_q] <= n_set ? n_in : n_sum_new;
-          if (n_set ? (n_half_q || n_single_q) : n_in_q[e]) set1_q[n_ctx_q] <= n_set ? n_sum_new : n_in;
-        end else if (debug_sum && debug_word_i[2:0] == 3'(e)) begin
-          if (debug_set0) set0_q[debug_ctx_i] <= debug_data_i;
-          else            set1_q[debug_ctx_i] <= debug_data_i;
-        end
-      end
-      always_comb begin
-        show_a[32*e +: 32] = 32'd0;
-        show_b[32*e +: 32] = 32'd0;
-        if (show) begin
-          if (live0_q[{show_ctx, 3'(e)}]) begin
-            if (show_set) show_b[32*e +: 32] = set0_q[show_ctx];
-            else          show_a[32*e +: 32] = set0_q[show_ctx];
-          end
-          if (live1_q[{show_ctx, 3'(e)}]) begin
-            if (show_set) show_a[32*e +: 32] = set1_q[show_ctx];
-            else          show_b[32*e +: 32] = set1_q[show_ctx];
-          end
-        end
-      end
     end
   endgenerate
 
@@ -300,7 +273,7 @@ module xtile_amp (
   always_ff @(posedge clk_i) begin
     if (n_valid_q) begin
       w_ctx_q <= n_ctx_q;
-      w_set_q <= !n_set;
+      w_set_q <= !n_step_set;
       out_q[31:0] <= n_b[31:0] | n_b[95:64] | n_b[159:128] | n_b[223:192] |
                      (n_single_q ? n_b[63:32] | n_b[127:96] | n_b[191:160] | n_b[255:224] : 32'd0);
       out_q[63:32] <= n_single_q ? 32'd0 : n_b[63:32] | n_b[127:96] | n_b[191:160] | n_b[255:224];
@@ -309,25 +282,16 @@ module xtile_amp (
   assign out_o         = out_q;
   assign state_valid_o = w_last_q;
   assign state_o       = w_last_q ? {show_b, show_a} : 512'd0;
-  assign busy_o        = x_valid_q || m_valid_q || n_valid_q || w_last_q || l_valid_q || row_valid_q;
+  assign busy_o        = x_valid_q || m_valid_q || n_valid_q || w_last_q || l_valid_q || row_valid_q ||
+                         d_read_q || d_write_q;
 
-  // ---- debug port -----------------------------------------------------------------------------------------------------
-  assign debug_even = (debug_i || debug_write_i) ? even_q[debug_word_i[5:2]] : 64'd0;
-  assign debug_odd  = (debug_i || debug_write_i) ? odd_q[debug_word_i[5:2]] : 64'd0;
+  // ---- debug port, again -----------------------------------------------------------------------------------------------------
   always_comb begin
     debug_value_o = 32'd0;
-    if (debug_i) begin
-      if (debug_sums_i) begin
-        debug_value_o = debug_word_i[3] ? show_b[{debug_word_i[2:0], 5'd0} +: 32] :
-                                          show_a[{debug_word_i[2:0], 5'd0} +: 32];
-      end else begin
-        case (debug_word_i[1:0])
-          2'd0:    debug_value_o = debug_even[31:0];
-          2'd1:    debug_value_o = debug_even[63:32];
-          2'd2:    debug_value_o = debug_odd[31:0];
-          default: debug_value_o = debug_odd[63:32];
-        endcase
-      end
+    if (d_read_q) begin
+      if (!d_sums_q)        debug_value_o = row[{d_word_q[1:0], 5'd0} +: 32];
+      else if (d_word_q[3]) debug_value_o = show_b[{d_word_q[2:0], 5'd0} +: 32];
+      else                      debug_value_o = show_a[{d_word_q[2:0], 5'd0} +: 32];
     end
   end
 endmodule

@@ -14,17 +14,12 @@ module xtile_dot4 (
   input  logic [63:0]      b_i,      // four f16, b0 in the low bits
   output logic [31:0]      sum_o
 );
-  xtile_pkg::half_t b0, b1, b2, b3;
-  logic [31:0]      p0, p1, p2, p3, low, high, sum;
+  logic [31:0] p0, p1, p2, p3, low, high, sum;
 
-  xtile_half_unpack u_unpack0 (.valid_i, .value_i(b_i[15:0]), .half_o(b0));
-  xtile_half_unpack u_unpack1 (.valid_i, .value_i(b_i[31:16]), .half_o(b1));
-  xtile_half_unpack u_unpack2 (.valid_i, .value_i(b_i[47:32]), .half_o(b2));
-  xtile_half_unpack u_unpack3 (.valid_i, .value_i(b_i[63:48]), .half_o(b3));
-  xtile_half_product u_product0 (.valid_i, .a_i(a0_i), .b_i(b0), .product_o(p0));
-  xtile_half_product u_product1 (.valid_i, .a_i(a1_i), .b_i(b1), .product_o(p1));
-  xtile_half_product u_product2 (.valid_i, .a_i(a2_i), .b_i(b2), .product_o(p2));
-  xtile_half_product u_product3 (.valid_i, .a_i(a3_i), .b_i(b3), .product_o(p3));
+  xtile_half_product u_product0 (.valid_i, .a_i(a0_i), .b_i(b_i[15:0]), .product_o(p0));
+  xtile_half_product u_product1 (.valid_i, .a_i(a1_i), .b_i(b_i[31:16]), .product_o(p1));
+  xtile_half_product u_product2 (.valid_i, .a_i(a2_i), .b_i(b_i[47:32]), .product_o(p2));
+  xtile_half_product u_product3 (.valid_i, .a_i(a3_i), .b_i(b_i[63:48]), .product_o(p3));
   xtile_add u_low (.valid_i, .a_i(p0), .b_i(p1), .sum_o(low));
   xtile_add u_high (.valid_i, .a_i(p2), .b_i(p3), .sum_o(high));
 

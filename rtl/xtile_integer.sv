@@ -46,9 +46,12 @@ module xtile_integer (
     end else if (from_i) begin
       sign = value_i[31] && !unsigned_i;
       whole = sign ? -value_i : value_i;
-      zeros = xtile_pkg::zeros32(whole);
       if (whole != 32'd0) begin
-        whole = whole << zeros;
+        if (whole[31:16] == 16'd0) begin zeros[4] = 1'b1; whole = whole << 16; end
+        if (whole[31:24] == 8'd0) begin zeros[3] = 1'b1; whole = whole << 8; end
+        if (whole[31:28] == 4'd0) begin zeros[2] = 1'b1; whole = whole << 4; end
+        if (whole[31:30] == 2'd0) begin zeros[1] = 1'b1; whole = whole << 2; end
+        if (whole[31] == 1'd0) begin zeros[0] = 1'b1; whole = whole << 1; end
         up = whole[7] && (whole[8] || whole[6:0] != 7'd0);
         result_o = {sign, {8'd158 - {3'd0, zeros}, whole[30:8]} + {30'd0, up}};
       end

@@ -17,7 +17,6 @@ module xtile_lane #(
   input  logic [EW+FW:0]      c_i,
   output logic [EW+FW:0]      result_o
 );
-  /* verilator no_inline_module */
   localparam int W = EW + FW + 1;
   localparam int S = FW + 1;
   localparam logic [W-1:0] One = {2'b00, {(EW - 1){1'b1}}, {FW{1'b0}}};

@@ -1,4 +1,4 @@
-// Operations of an arithmetic lane (xtile_lane.sv) and helpers of the Xtile units. No state, no timing.
+// Operations of an arithmetic lane (xtile_lane.sv) and the type of an f16 taken apart. No state, no timing.
 package xtile_pkg;
 
   typedef enum logic [3:0] {
@@ -16,41 +16,15 @@ package xtile_pkg;
     LaneSel = 4'd11   // b if a's top bit is set, else c
   } lane_op_e;
 
-  // An f16 taken apart, as xtile_half_product wants it. Value: (-1)^sign * sig * 2^(exp - 10); sig 0 is zero.
+  // An f16 taken apart, as xtile_half_product wants it: sign and exponent where an f32 has them. 32 bits, which
+  // simulators like better than 22.
   typedef struct packed {
-    logic              nan;
-    logic              inf;
-    logic              sign;
-    logic signed [6:0] exp;
-    logic [10:0]       sig;   // leading one at bit 10
+    logic        sign;
+    logic [7:0]  exp;      // its field plus 96: with the field of the other one less than the product's, if that is below 2
+    logic        special;  // infinite or NaN
+    logic        nan;
+    logic [9:0]  zero;
+    logic [10:0] sig;      // leading one at bit 10; zero has none
   } half_t;
-
-  // Leading zeros of a non-zero value, by halves.
-  function automatic logic [5:0] zeros64(input logic [63:0] value);
-    logic [63:0] v;
-    logic [5:0]  n;
-    v = value;
-    n = 6'd0;
-    if (v[63:32] == 32'd0) begin n[5] = 1'b1; v = v << 32; end
-    if (v[63:48] == 16'd0) begin n[4] = 1'b1; v = v << 16; end
-    if (v[63:56] == 8'd0)  begin n[3] = 1'b1; v = v << 8;  end
-    if (v[63:60] == 4'd0)  begin n[2] = 1'b1; v = v << 4;  end
-    if (v[63:62] == 2'd0)  begin n[1] = 1'b1; v = v << 2;  end
-    if (v[63] == 1'b0)     n[0] = 1'b1;
-    zeros64 = n;
-  endfunction
-
-  function automatic logic [4:0] zeros32(input logic [31:0] value);
-    logic [31:0] v;
-    logic [4:0]  n;
-    v = value;
-    n = 5'd0;
-    if (v[31:16] == 16'd0) begin n[4] = 1'b1; v = v << 16; end
-    if (v[31:24] == 8'd0)  begin n[3] = 1'b1; v = v << 8;  end
-    if (v[31:28] == 4'd0)  begin n[2] = 1'b1; v = v << 4;  end
-    if (v[31:30] == 2'd0)  begin n[1] = 1'b1; v = v << 2;  end
-    if (v[31] == 1'b0)     n[0] = 1'b1;
-    zeros32 = n;
-  endfunction
 
 endpackage

@@ -220,13 +220,13 @@ module xtile_simd (
   logic [15:0] low_sum, high_sum, m_high_q, quad_sum;
   logic        m_quad_q;
 
-  xtile_add #(.EW(5), .FW(10), .FR(32)) u_low_sum (
+  xtile_add #(.EW(5), .FW(10), .G(15), .PW(32)) u_low_sum (
     .valid_i(sum_half), .a_i(x_a_q[15:0]), .b_i(x_a_q[31:16]), .sum_o(low_sum)
   );
-  xtile_add #(.EW(5), .FW(10), .FR(32)) u_high_sum (
+  xtile_add #(.EW(5), .FW(10), .G(15), .PW(32)) u_high_sum (
     .valid_i(sum_quad), .a_i(x_a_q[47:32]), .b_i(x_a_q[63:48]), .sum_o(high_sum)
   );
-  xtile_add #(.EW(5), .FW(10), .FR(32)) u_quad_sum (
+  xtile_add #(.EW(5), .FW(10), .G(15), .PW(32)) u_quad_sum (
     .valid_i(m_quad_q), .a_i(m_value_q[15:0]), .b_i(m_high_q), .sum_o(quad_sum)
   );
 

@@ -41,9 +41,13 @@ module xtile_unpack #(
           sig_o = '0;
         end else begin
           aligned[31 -: FW] = value_i[FW-1:0];
-          zeros = xtile_pkg::zeros32(aligned);
+          if (aligned[31:16] == 16'd0) begin zeros[4] = 1'b1; aligned = aligned << 16; end
+          if (aligned[31:24] == 8'd0) begin zeros[3] = 1'b1; aligned = aligned << 8; end
+          if (aligned[31:28] == 4'd0) begin zeros[2] = 1'b1; aligned = aligned << 4; end
+          if (aligned[31:30] == 2'd0) begin zeros[1] = 1'b1; aligned = aligned << 2; end
+          if (aligned[31] == 1'd0) begin zeros[0] = 1'b1; aligned = aligned << 1; end
           exp_o = -Bias - $signed({6'd0, zeros});
-          sig_o = {value_i[FW-1:0], 1'b0} << zeros;
+          sig_o = aligned[31 -: FW+1];
         end
       end
     end

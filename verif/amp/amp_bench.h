@@ -103,14 +103,18 @@ class AmpBench {
     model_->eval();
     edge();
     model_->debug_write_i = 0;
+    model_->debug_data_i = ~value;
+    edge();
   }
   std::uint32_t debug_get(bool of_sums, unsigned worker, unsigned word) {
     debug(of_sums, worker, word);
     model_->debug_i = 1;
     model_->eval();
-    const std::uint32_t value = model_->debug_value_o;
+    edge();
     model_->debug_i = 0;
     model_->eval();
+    const std::uint32_t value = model_->debug_value_o;
+    edge();
     return value;
   }
   /// All that the unit keeps, through the debug port.
@@ -181,7 +185,8 @@ class AmpBench {
   }
 
   void edge() {
-    if (!model_->valid_i && !model_->busy_o && model_->clear_i == 0 && !model_->load_i && !model_->debug_write_i) {
+    if (!model_->valid_i && !model_->busy_o && model_->clear_i == 0 && !model_->load_i && !model_->debug_write_i &&
+        !model_->debug_i) {
       ++gated_;
       return;
     }

@@ -168,11 +168,18 @@ TEST(Amp, SpeedOfTheModel) {
   for (const Op op : {Op::x_amp_f16, Op::x_amp_f32, Op::x_amp_io}) {
     AmpBench<Vxtile_amp> bench;
     Random random(23);
-    bench.load(any_weights(random));
-    std::array<std::uint64_t, 1024> values{};
-    for (auto& value : values) {
-      value = op == Op::x_amp_f32 ? (random.value() & 0x807fffffu) | 0x3f000000u : random.next() & 0xbbffbbffbbffbbffu;
+    // As in a matrix product: values from 2^-4 to 2 of both signs.
+    const auto half = [&] { return (random.next() & 0x83ff) + ((11 + random.below(4)) << 10); };
+    const auto single = [&] { return (random.value() & 0x807fffffu) + ((123 + random.below(4)) << 23); };
+    AmpWeights weights{};
+    for (auto& word : weights) {
+      word = op == Op::x_amp_f32 ? single() : static_cast<std::uint32_t>(half() | half() << 16);
     }
+    bench.load(weights);
+    std::array<std::uint64_t, 1024> values{}, sums{};
+    for (auto& value : values)
+      value = op == Op::x_amp_f32 ? single() : half() | half() << 16 | half() << 32 | half() << 48;
+    for (auto& value : sums) value = std::uint64_t{single()} << 32 | single();
     Vxtile_amp& model = bench.model();
     model.valid_i = 1;
     model.commit_i = 1;
@@ -183,7 +190,7 @@ TEST(Amp, SpeedOfTheModel) {
       model.ctx_i = static_cast<std::uint8_t>(n % 6);
       model.phase_i = static_cast<std::uint8_t>(n / 6 % (last_phase(op) + 1));
       model.a_i = values[n % 1024];
-      model.c_i = values[(n + 7) % 1024];
+      model.c_i = sums[n % 1024];
       model.clk_i = 1;
       model.eval();
       model.clk_i = 0;
