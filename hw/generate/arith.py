@@ -197,7 +197,9 @@ def sv(form):
            f"// Transcendental functions of {form.name}, pipelined in {program.stage + 1} stages. op_i: "
            + ", ".join(f"{f} {transcendental.FUNCTIONS[f]}" for f in form.functions) + ".",
            "// Within a stage values are variables of its block, written before they are read; registers end in _q<stage>.",
-           "/* verilator lint_off WIDTH */", "/* verilator lint_off BLKSEQ */", "/* verilator lint_off UNUSEDSIGNAL */"]
+           "// Its hundreds of inner signals stay out of waveforms; ports show as signals of xtile_transcendental.",
+           "/* verilator tracing_off */"]
+    out += [f"/* verilator lint_off {w} */" for w in ("WIDTH", "BLKSEQ", "UNUSEDSIGNAL")]
     out += sv_module(program)
-    out += [f"/* verilator lint_on {w} */" for w in ("WIDTH", "BLKSEQ", "UNUSEDSIGNAL")]
+    out += [f"/* verilator lint_on {w} */" for w in ("WIDTH", "BLKSEQ", "UNUSEDSIGNAL")] + ["/* verilator tracing_on */"]
     return "\n".join(out) + "\n"
