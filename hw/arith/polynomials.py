@@ -1,7 +1,7 @@
 """Polynomial coefficients of segments of a function, in exact decimal arithmetic of 60 digits: the same on every host.
 
-A segment of width h from x0 is approximated by a cubic in d = (x - x0) / h, 0 <= d < 1. The cubic meets the function at d = 0, so
-that exact values at segment starts stay exact, and at three more points that keep the error even over the segment.
+A segment of width h from x0 is approximated by a cubic in d = (x - x0) / h, 0 <= d < 1. The cubic meets the function at both
+ends, so that exact values stay exact and neighbouring segments meet, and at two points between that level the error.
 """
 
 from decimal import Decimal, getcontext
@@ -10,8 +10,8 @@ getcontext().prec = 60
 
 LN2 = Decimal(2).ln()
 
-# Chebyshev's points of degree 4, stretched so that the first one is 0: (cos(k pi / 8) + cos(pi / 8)) / (1 + cos(pi / 8)).
-NODES = [Decimal(0), Decimal("0.281305"), Decimal("0.679131"), Decimal("0.960434")]
+# 1 - sqrt(1/2) and sqrt(1/2): d (1 - d) (d - a) (d - b) then has its three extremes equal.
+NODES = [Decimal(0), Decimal("0.292893"), Decimal("0.707107"), Decimal(1)]
 
 
 def exp2(x):
@@ -57,16 +57,44 @@ def rounded(value, fraction_bits):
     return int((value * (1 << fraction_bits)).to_integral_value())
 
 
-def columns(segments, fraction_bits):
-    """segments: (function, x0, h) each; four columns of integers at 2^-fraction_bits."""
-    rows = [[rounded(c, fraction_bits) for c in cubic(*segment)] for segment in segments]
-    return [tuple(row[k] for row in rows) for k in range(4)]
+def rows(segments, fraction_bits):
+    """segments: (function, x0, h) each; its coefficients as integers at 2^-fraction_bits."""
+    return [[rounded(c, fraction_bits) for c in cubic(*segment)] for segment in segments]
+
+
+def columns(table):
+    """The rows as four columns, as Program.table wants them."""
+    return [tuple(row[k] for row in table) for k in range(4)]
+
+
+def horner(row, d, bits, used):
+    """What the data path makes of a row and d of so many bits: step k multiplies by the first used[k] of them."""
+    value = row[3]
+    for c, n in zip(row[2::-1], used):
+        value = c + (value * (d >> (bits - n)) >> n)
+    return value
+
+
+def rows_in_order(segments, fraction_bits, bits, used):
+    """Rows of a rising function whose segments run downwards (h < 0), each one above the one before.
+
+    If all coefficients but the first are negative, every step of Horner's rule falls with d, rounding included, so results
+    of one segment are in order. The second coefficient is then raised until a segment's lowest value is no lower than
+    the highest of the segment below.
+    """
+    table = rows(segments, fraction_bits)
+    for below, row in zip(table, table[1:]):
+        if max(row[1:]) > 0:
+            raise ValueError(f"a segment does not fall throughout: {row}")
+        while horner(row, (1 << bits) - 1, bits, used) < below[0]:
+            row[1] += 1
+    return table
 
 
 def horner_range(table, used):
-    """Least and greatest value that any row can give by Horner's rule: step k multiplies by `used[k]` bits of d, rounding down."""
+    """Least and greatest value that any row can give, whatever d."""
     bounds = []
-    for row in zip(*table):
+    for row in table:
         low = high = row[3]
         for c, bits in zip(row[2::-1], used):
             top = (1 << bits) - 1

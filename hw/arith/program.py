@@ -258,3 +258,32 @@ class Program:
             if index in need:
                 need.update(self.nodes[index].args)
         return sorted(need)
+
+    def evaluate(self, **inputs):
+        """Outputs for these inputs, by Python's integers. A value outside its range is an error of who narrowed it."""
+        values = {}
+        for index in self.used():
+            node = self.nodes[index]
+            args = [values[i] for i in node.args]
+            if node.kind == "const":
+                value = node.param
+            elif node.kind == "input":
+                value = inputs[node.param]
+            elif node.kind == "select":
+                value = args[1] if args[0] else args[2]
+            elif node.kind == "narrow":
+                value = args[0]
+            elif node.kind == "low":
+                value = args[0] & ((1 << node.param) - 1)
+            elif node.kind == "lzc":
+                value = lzc(args[0], node.param)
+            elif node.kind == "justify":
+                value = args[0] << args[1]
+            elif node.kind == "table":
+                value = self.tables[node.param][args[0]]
+            else:
+                value = EVALUATE[node.kind](*args)
+            if not node.low <= value <= node.high:
+                raise ProgramError(f"{self.name}: v{index} {node.name} is {value}, not {node.low}..{node.high}")
+            values[index] = value
+        return {name: values[index] for name, (index, _) in self.outputs.items()}

@@ -12,7 +12,8 @@ as an input.
 
 from decimal import Decimal
 
-from polynomials import LN2, columns, exp2, horner_range, log_over_x, rounded, rsqrt, tanh, tanh_over_x
+from polynomials import (LN2, columns, exp2, horner_range, log_over_x, rounded, rows, rows_in_order, rsqrt, tanh,
+                         tanh_over_x)
 from program import Program
 
 FUNCTIONS = ["exp", "log", "tanh", "sigmoid", "rsqrt"]
@@ -28,8 +29,7 @@ class Format:
                  tiers, functions, cuts):
         self.name, self.bits, self.p = name, bits, precision
         self.g = fraction_bits  # of 2^f and V
-        self.w = delta_bits  # of the place in a segment
-        self.horner_bits = horner_bits  # of it, those that the cubic's first and second step use
+        self.w = delta_bits  # of the place in a segment; horner_bits: those that the cubic's first two steps use
         self.log2e_bits = log2e_bits  # fraction bits of log2(e), and of ln 2
         self.log_bits = log_bits  # 2^log_bits segments of log over a binade
         self.far = far  # from 2^far on exp and sigmoid are past all range or constant
@@ -51,10 +51,12 @@ class Format:
             v_segments += [(rsqrt, m * (1 + h * k), m * h) for m in (1, 2) for k in every]
         self.tanh_base = len(v_segments)
         v_segments += [(tanh_over_x, h * k, h) for k in every]
-        for tier in range(tiers):
-            v_segments += [(tanh, (1 + h * k) * (1 << tier), h * (1 << tier)) for k in every]
-        self.exp_table = columns(exp_segments, self.g)
-        self.v_table = columns(v_segments, self.g)
+        # From 1 on d is taken from a segment's end downwards; its complement is what is at hand, hence the last place.
+        last = h * ((1 << self.w) - 1) / (1 << self.w)
+        tanh_segments = [(tanh, (1 + h * k + last) * (1 << tier), -h * (1 << tier)) for tier in range(tiers) for k in every]
+        self.used = horner_bits + (self.w,)
+        self.exp_rows = rows(exp_segments, self.g)
+        self.v_rows = rows(v_segments, self.g) + rows_in_order(tanh_segments, self.g, self.w, self.used)
 
 
 # f16: smaller sizes round some input wrongly (24 to 26 fraction bits: one or two); all inputs are tested. f32: far less
@@ -138,7 +140,8 @@ def build(form, function=None):
     tanh_index = select(small, y >> w, (tier << SEGMENT_BITS) + segment + (1 << SEGMENT_BITS))
     index = select(is_log, log_index, select(is_rsqrt, (odd << SEGMENT_BITS) + segment + form.rsqrt_base,
                                              tanh_index + form.tanh_base)).named("index")
-    d = select(is_log, m_fraction.low(rest) << (w - rest), select(small & ~is_rsqrt, y.low(w), d_binade)).named("d")
+    d = select(is_log, m_fraction.low(rest) << (w - rest),
+               select(is_rsqrt, d_binade, select(small, y.low(w), ((1 << w) - 1) - d_binade))).named("d")
     exp_index, exp_d = (f >> w).named("exp_index"), f.low(w).named("exp_d")
     scale = select(is_exp, n - 2 * g,
                    select(is_log, -(p + g),
@@ -147,24 +150,23 @@ def build(form, function=None):
                                         -(e >> 1) - g)))).named("scale")
     prog.cut("reduce")
 
-    def coefficients(table, index):
-        return [prog.table(f"{form.name}_{table}{c}", getattr(form, f"{table}_table")[c], index) for c in range(4)]
+    def coefficients(name, table, index):
+        return [prog.table(f"{form.name}_{name}{c}", column, index) for c, column in enumerate(columns(table))]
 
-    exp_c = coefficients("exp", exp_index)
-    v_c = coefficients("v", index)
+    exp_c = coefficients("exp", form.exp_rows, exp_index)
+    v_c = coefficients("v", form.v_rows, index)
     prog.cut("table")
 
-    def step(table, c, acc, d, used):
-        return c + (acc * (d >> (w - used)) >> used)
+    def step(c, value, d, used):
+        return c + (value * (d >> (w - used)) >> used)
 
-    used = form.horner_bits + (w,)
     power, v = exp_c[3], v_c[3]
-    for n_step, cut in enumerate(("cubic", "square", "linear")):
-        power = step("exp", exp_c[2 - n_step], power, exp_d, used[n_step])
-        v = step("v", v_c[2 - n_step], v, d, used[n_step])
-        if n_step == 2:
-            power = prog.narrowed(power, *horner_range(form.exp_table, used)).named("power")
-            v = prog.narrowed(v, *horner_range(form.v_table, used)).named("v")
+    for power_of_d, cut in ((2, "cubic"), (1, "square"), (0, "linear")):
+        power = step(exp_c[power_of_d], power, exp_d, form.used[2 - power_of_d])
+        v = step(v_c[power_of_d], v, d, form.used[2 - power_of_d])
+        if power_of_d == 0:
+            power = prog.narrowed(power, *horner_range(form.exp_rows, form.used)).named("power")
+            v = prog.narrowed(v, *horner_range(form.v_rows, form.used)).named("v")
         prog.cut(cut)
 
     # product: u * v, one factor constant where a function needs none.
