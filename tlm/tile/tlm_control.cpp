@@ -59,6 +59,7 @@ void TlmTile::take_effect(Cycle t) {
   TileContext& c = contexts_[0];
   last_issue_ = std::max(last_issue_, t);
   deferred_.record.cycle = t;
+  if (races_) races_->waited(wait_mask_);
   Outcome outcome = Outcome::done;
   switch (static_cast<Op>(deferred_op_.op)) {
     case Op::x_run:
@@ -87,10 +88,10 @@ void TlmTile::finish_deferred(const Step& step, Cycle next) {
   c.next = next;
   ++c.retired;
   mode_ = Mode::issue;
-  if (observer_ != nullptr) {
+  if (observed()) {
     RetireRecord record = step.record;
     record.next_pc = step.next_pc;
-    observer_->retired(record);
+    tell(record);
   }
 }
 

@@ -92,12 +92,24 @@ TlmTile::Outcome TlmTile::retire(TileContext& c, const Decoded& in, Address pc, 
     if (c.looping && step.next_pc == c.loop_end) step.next_pc = turn_loop(c);
     c.pc = step.next_pc;
     ++c.retired;
-    if (observer_ != nullptr) {
+    if (observed()) {
       step.record.next_pc = paired && pc % 8 == 0 ? pc + 4 : step.next_pc;
-      observer_->retired(step.record);
+      tell(step.record);
     }
   }
   return outcome;
+}
+
+void TlmTile::tell(const RetireRecord& record) {
+  if (observer_ != nullptr) observer_->retired(record);
+  if (!races_) return;
+  races_->retired(record);
+  if (!races_->race()) return;
+  TileRace race = *races_->race();
+  race.ipu = config_.ipu;
+  race.tile = config_.tile;
+  races_.reset();
+  race_found_(race);
 }
 
 void TlmTile::trap(TileContext& c, Cycle t, Address pc, std::uint32_t word, std::uint32_t cause, std::uint32_t tval,

@@ -58,6 +58,11 @@ void TlmTile::start_context(ContextId context, Address pc, Cycle at) {
   c.next = at + (c.slot() + 6 - at % 6) % 6;
 }
 
+void TlmTile::watch_races(std::function<void(const TileRace&)> found) {
+  races_ = std::make_unique<RaceChecker>();
+  race_found_ = std::move(found);
+}
+
 void TlmTile::set_groups(bool group1, bool group2) {
   config_.group1 = group1;
   config_.group2 = group2;
@@ -86,7 +91,7 @@ void TlmTile::stand(const TileStop& stop) {
 }
 
 bool TlmTile::exact() const {
-  if (observer_ != nullptr || force_exact_ || debugging_) return true;
+  if (observer_ != nullptr || force_exact_ || debugging_ || races_) return true;
   if (config_.tohost == 0) return false;
   // The first store to tohost ends the run: nobody may be ahead of it.
   int live = mode_ == Mode::issue || mode_ == Mode::implicit_wait ? 1 : 0;
@@ -199,6 +204,7 @@ void TlmTile::resolve_sync() {
     if (contexts_[w].run != Run::idle) return;
     raised = std::max(raised, contexts_[w].vacant_from);
   }
+  if (races_) races_->waited(0x3f);
   const auto zone = static_cast<Zone>(deferred_op_.imm);
   const std::uint32_t value = deferred_operands_[0];
   if (zone == Zone::local) {

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -17,6 +18,7 @@
 #include "tlm/float/amp_fast.h"
 #include "tlm/tile/code_cache.h"
 #include "tlm/tile/context.h"
+#include "tlm/tile/race_checker.h"
 #include "tlm/tile/sram.h"
 #include "tlm/tile/tile_model.h"
 
@@ -61,6 +63,9 @@ class TlmTile final : public TileModel {
   void fail_packets(Cycle cycle, std::uint32_t received_words, std::uint32_t cause, std::uint32_t tval) override;
   /// A packet arrived while no window was open: cause 30 in place of the supervisor's next issue.
   void stray_packet(Address address);
+  /// Looks for races from now on, in exact interleave, until the first is found: it is told once, by the thread that
+  /// runs the tile. Nothing of timing or state changes.
+  void watch_races(std::function<void(const TileRace&)> found);
   /// Issue cycle of the last instruction executed.
   [[nodiscard]] Cycle last_issue() const { return last_issue_; }
   [[nodiscard]] const TileConfig& config() const { return config_; }
@@ -113,6 +118,9 @@ class TlmTile final : public TileModel {
   const Decoded* fetch(TileContext& c, Cycle t);
   /// `next` is where the context goes on if the instruction does not say otherwise.
   Outcome retire(TileContext& c, const Decoded& in, Address pc, Address next, Cycle t, bool paired);
+  [[nodiscard]] bool observed() const { return observer_ != nullptr || races_ != nullptr; }
+  /// Tells a record to those who look.
+  void tell(const RetireRecord& record);
   void trap(TileContext& c, Cycle t, Address pc, std::uint32_t word, std::uint32_t cause, std::uint32_t tval,
             bool paired = false);
   Outcome execute(TileContext& c, const Decoded& in, Cycle t, Step& step);
@@ -208,6 +216,8 @@ class TlmTile final : public TileModel {
   fp::AmpWeights weights_{};
   std::unique_ptr<fp::fast::AmpReady> amp_ready_;  ///< what threaded code makes of them
   RetireObserver* observer_ = nullptr;
+  std::unique_ptr<RaceChecker> races_;
+  std::function<void(const TileRace&)> race_found_;
   EventObserver* events_ = nullptr;
   std::vector<MachineEvent> queued_events_;
   bool force_exact_ = false;
