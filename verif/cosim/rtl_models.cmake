@@ -37,8 +37,13 @@ function(tessera_cosim_model library prefix optimisation source)
   target_include_directories(${library} SYSTEM PRIVATE ${folders} ${VERILATOR_ROOT}/include)
   target_link_libraries(${library} PRIVATE ${library}_model tessera_verilated)
 endfunction()
-tessera_cosim_model(tessera_cosim Vtile_core -O2 rtl_tile.cpp VERILATOR_ARGS ${TILE_CORE_WARNINGS} -O3 --x-assign fast
-                    --x-initial fast --noassert)
+if(TESSERA_RTL_COVERAGE)
+  tessera_cosim_model(tessera_cosim Vtile_core -O1 rtl_tile_counted.cpp VERILATOR_ARGS ${TILE_CORE_WARNINGS}
+                      --coverage-line --x-assign fast --x-initial fast --noassert)
+else()
+  tessera_cosim_model(tessera_cosim Vtile_core -O2 rtl_tile.cpp VERILATOR_ARGS ${TILE_CORE_WARNINGS} -O3 --x-assign fast
+                      --x-initial fast --noassert)
+endif()
 tessera_cosim_model(tessera_cosim_traced Vtile_core_traced -O1 rtl_tile_traced.cpp TRACE_FST TRACE_STRUCTS
                     VERILATOR_ARGS ${TILE_CORE_WARNINGS})
 tessera_cosim_model(tessera_cosim_faulty Vtile_core_faulty -O1 rtl_tile_faulty.cpp TRACE_FST TRACE_STRUCTS

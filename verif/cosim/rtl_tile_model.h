@@ -15,6 +15,7 @@
 #include <deque>
 #include <limits>
 #include <stdexcept>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,10 @@
 #include "verif/cosim/wave.h"
 
 namespace tessera {
+
+/// Says of a model that it counts the lines it executes, and what to do with the counts when a tile ends.
+template <class Model>
+struct CountsLines : std::false_type {};
 
 /// `traced`: the model has trace().
 template <class Model, bool traced = false>
@@ -181,6 +186,7 @@ RtlTileModel<Model, traced>::RtlTileModel(const TileConfig& config)
 template <class Model, bool traced>
 RtlTileModel<Model, traced>::~RtlTileModel() {
   model_.final();
+  if constexpr (CountsLines<Model>::value) CountsLines<Model>::add(model_);
 }
 
 template <class Model, bool traced>
