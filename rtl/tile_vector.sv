@@ -163,11 +163,9 @@ module tile_vector (
     .row_o         (ldw_data_o),
     .busy_o        (amp_busy),
     .debug_i       (dbg_en_i),
-    .debug_write_i (1'b0),
     .debug_sums_i  (dbg_ctx_i != 3'd0),
     .debug_ctx_i   (dbg_ctx_i - 3'd1),
     .debug_word_i  (dbg_sel_i),
-    .debug_data_i  (32'd0),
     .debug_value_o (dbg_amp_o)
   );
   assign amp_on_o = r_amp || amp_busy || (clear != 6'd0) || load_q;

@@ -4,7 +4,7 @@
 // Operands at the end of stage R with valid_i; commit_i one cycle later, in X: without it nothing changes. out_o stands
 // in W, four edges of clk_i later, and so does, after a step of the last phase that was committed, state_o. The sums of
 // a worker are read and written in N, so that steps of one worker may follow each other every sixth cycle. clk_i must
-// rise in every cycle with valid_i, clear_i, load_i, debug_i, debug_write_i or busy_o and may else stay low.
+// rise in every cycle with valid_i, clear_i, load_i or busy_o and may else stay low.
 module xtile_amp (
   input  logic         clk_i,
   input  logic         rst_ni,
@@ -26,40 +26,14 @@ module xtile_amp (
   output logic         row_valid_o,     // two cycles after load_i
   output logic [127:0] row_o,           // the row as it is stored now; 0 without row_valid_o
   output logic         busy_o,          // a step is in X, M or N, a state stands at state_o, a row is on its way
-  // Debug port, while no step is in flight: one word of the sums or weights.
-  input  logic         debug_i,         // read: debug_value_o stands in the next cycle
-  input  logic         debug_write_i,   // write: done two edges later
+  // Debug port: one word of the sums or weights, combinational.
+  input  logic         debug_i,         // debug_value_o is wanted
   input  logic         debug_sums_i,    // 1: sums of debug_ctx_i, 0..7 A, 8..15 B; 0: weights, 0..63
   input  logic [2:0]   debug_ctx_i,
   input  logic [5:0]   debug_word_i,
-  input  logic [31:0]  debug_data_i,
-  output logic [31:0]  debug_value_o    // 0 if nothing was read
+  output logic [31:0]  debug_value_o    // 0 without debug_i
 );
   genvar e;
-
-  // ---- debug port: registered, so that nothing hangs on it while the unit is idle ------------------------------------
-  logic        d_read_q, d_write_q, d_sums_q;
-  logic [2:0]  d_ctx_q;
-  logic [5:0]  d_word_q;
-  logic [31:0] d_data_q;
-
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      d_read_q <= 1'b0;
-      d_write_q <= 1'b0;
-    end else begin
-      d_read_q <= debug_i;
-      d_write_q <= debug_write_i;
-    end
-  end
-  always_ff @(posedge clk_i) begin
-    if (debug_i || debug_write_i) begin
-      d_sums_q <= debug_sums_i;
-      d_ctx_q <= debug_ctx_i;
-      d_word_q <= debug_word_i;
-      d_data_q <= debug_data_i;
-    end
-  end
 
   // ---- X: operands ------------------------------------------------------------------------------------------------
   logic        x_valid_q, x_single_q, x_half_q;
@@ -144,9 +118,9 @@ module xtile_amp (
 
   // ---- weights: row r of 16 bytes is row r % 2 of engine r / 2 ----------------------------------------------------------
   // Rows are written from a register and shown a cycle later.
-  logic          l_valid_q, row_valid_q, d_load;
-  logic [3:0]    l_row_q, row_q, load_row, show_row;
-  logic [127:0]  l_data_q, load_data, row;
+  logic          l_valid_q, row_valid_q;
+  logic [3:0]    l_row_q, row_q;
+  logic [127:0]  l_data_q, row;
   logic [1023:0] rows;        // of each engine
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -165,21 +139,10 @@ module xtile_amp (
     end
     if (l_valid_q) row_q <= l_row_q;
   end
-  assign d_load = d_write_q && !d_sums_q;
-  assign show_row     = row_valid_q ? row_q : d_word_q[5:2];
-  always_comb begin
-    load_row = l_row_q;
-    load_data = l_data_q;
-    if (d_load) begin
-      load_row = d_word_q[5:2];
-      load_data = row;
-      load_data[{d_word_q[1:0], 5'd0} +: 32] = d_data_q;
-    end
-  end
   always_comb begin
     row = 128'd0;
-    if (row_valid_q || d_read_q || d_load) begin
-      case (show_row[3:1])
+    if (row_valid_q) begin
+      case (row_q[3:1])
         3'd0:    row = rows[127:0];
         3'd1:    row = rows[255:128];
         3'd2:    row = rows[383:256];
@@ -192,33 +155,22 @@ module xtile_amp (
     end
   end
   assign row_valid_o = row_valid_q;
-  assign row_o       = row_valid_q ? row : 128'd0;
+  assign row_o       = row;
 
   // ---- sums -----------------------------------------------------------------------------------------------------------
   // Two sets a worker; sel_q says which is A, so that a swap moves nothing.
   logic [5:0]   sel_q;
-  logic         x_set, n_set, n_step_set, w_set_q, w_last_q, show, show_set, d_put;
-  logic [2:0]   n_ctx, w_ctx_q, show_ctx;
-  logic [63:0]  n_b_in;
-  logic [255:0] n_b, show_a, show_b;
+  logic         x_set, n_set, w_set_q, w_last_q;
+  logic [2:0]   w_ctx_q;
+  logic [255:0] n_b, w_a, w_b, debug_words;
 
-  assign x_set     = sel_q[x_ctx_q];
-  assign n_step_set = sel_q[n_ctx_q];
-  assign d_put     = d_write_q && d_sums_q;
-  // A write of the debug port is a write into B: of the set that the addressed one is not A of.
-  assign n_ctx     = d_put ? d_ctx_q : n_ctx_q;
-  assign n_set     = d_put ? sel_q[d_ctx_q] == d_word_q[3] : n_step_set;
-  assign n_b_in    = d_put ? {d_data_q, d_data_q} : n_c_q;
+  assign x_set = sel_q[x_ctx_q];
+  assign n_set = sel_q[n_ctx_q];
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) sel_q <= 6'd0;
-    else if (n_commit_q && n_last_q) sel_q[n_ctx_q] <= !n_step_set;
+    else if (n_commit_q && n_last_q) sel_q[n_ctx_q] <= !n_set;
   end
-
-  // W or the debug port sees both sums of a worker.
-  assign show     = w_last_q || d_read_q;
-  assign show_ctx = w_last_q ? w_ctx_q : d_ctx_q;
-  assign show_set = w_last_q ? w_set_q : sel_q[d_ctx_q];
 
   // ---- engines --------------------------------------------------------------------------------------------------------
   generate
@@ -242,23 +194,28 @@ module xtile_amp (
         .n_half_i   (n_half),
         .n_single_i (n_single),
         .n_commit_i (n_commit_q),
-        .n_ctx_i    (n_ctx),
+        .n_ctx_i    (n_ctx_q),
         .n_set_i    (n_set),
-        .n_b_i      (e % 2 == 0 ? n_b_in[31:0] : n_b_in[63:32]),
+        .n_b_i      (e % 2 == 0 ? n_c_q[31:0] : n_c_q[63:32]),
         .n_b_o      (n_b[32*e +: 32]),
         .clear_i,
-        .put_i      (d_put && d_word_q[2:0] == 3'(e)),
-        .show_i     (show),
-        .show_ctx_i (show_ctx),
-        .show_set_i (show_set),
-        .show_a_o   (show_a[32*e +: 32]),
-        .show_b_o   (show_b[32*e +: 32]),
-        .load_i     ((l_valid_q || d_load) && load_row[3:1] == 3'(e)),
-        .load_row_i (load_row[0]),
-        .load_data_i(load_data),
-        .row_show_i (row_valid_q || d_read_q || d_load),
-        .row_i      (show_row[0]),
-        .row_o      (rows[128*e +: 128])
+        .w_last_i   (w_last_q),
+        .w_ctx_i    (w_ctx_q),
+        .w_set_i    (w_set_q),
+        .w_a_o      (w_a[32*e +: 32]),
+        .w_b_o      (w_b[32*e +: 32]),
+        .load_i     (l_valid_q && l_row_q[3:1] == 3'(e)),
+        .load_row_i (l_row_q[0]),
+        .load_data_i(l_data_q),
+        .row_show_i (row_valid_q),
+        .row_i      (row_q[0]),
+        .row_o      (rows[128*e +: 128]),
+        .debug_i,
+        .debug_sums_i,
+        .debug_ctx_i,
+        .debug_set_i(sel_q[debug_ctx_i] != debug_word_i[3]),
+        .debug_word_i(debug_word_i[2:0]),
+        .debug_o    (debug_words[32*e +: 32])
       );
     end
   endgenerate
@@ -273,7 +230,7 @@ module xtile_amp (
   always_ff @(posedge clk_i) begin
     if (n_valid_q) begin
       w_ctx_q <= n_ctx_q;
-      w_set_q <= !n_step_set;
+      w_set_q <= !n_set;
       out_q[31:0] <= n_b[31:0] | n_b[95:64] | n_b[159:128] | n_b[223:192] |
                      (n_single_q ? n_b[63:32] | n_b[127:96] | n_b[191:160] | n_b[255:224] : 32'd0);
       out_q[63:32] <= n_single_q ? 32'd0 : n_b[63:32] | n_b[127:96] | n_b[191:160] | n_b[255:224];
@@ -281,17 +238,12 @@ module xtile_amp (
   end
   assign out_o         = out_q;
   assign state_valid_o = w_last_q;
-  assign state_o       = w_last_q ? {show_b, show_a} : 512'd0;
-  assign busy_o        = x_valid_q || m_valid_q || n_valid_q || w_last_q || l_valid_q || row_valid_q ||
-                         d_read_q || d_write_q;
+  assign state_o       = w_last_q ? {w_b, w_a} : 512'd0;
+  assign busy_o        = x_valid_q || m_valid_q || n_valid_q || w_last_q || l_valid_q || row_valid_q;
 
-  // ---- debug port, again -----------------------------------------------------------------------------------------------------
+  // ---- debug port -----------------------------------------------------------------------------------------------------
   always_comb begin
     debug_value_o = 32'd0;
-    if (d_read_q) begin
-      if (!d_sums_q)        debug_value_o = row[{d_word_q[1:0], 5'd0} +: 32];
-      else if (d_word_q[3]) debug_value_o = show_b[{d_word_q[2:0], 5'd0} +: 32];
-      else                      debug_value_o = show_a[{d_word_q[2:0], 5'd0} +: 32];
-    end
+    if (debug_i) debug_value_o = debug_words[{debug_sums_i ? debug_word_i[2:0] : debug_word_i[5:3], 5'd0} +: 32];
   end
 endmodule

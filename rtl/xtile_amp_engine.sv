@@ -25,26 +25,32 @@ module xtile_amp_engine (
   input  logic             n_half_i,
   input  logic             n_single_i,
   input  logic             n_commit_i,   // it takes effect
-  input  logic [2:0]       n_ctx_i,      // of the step or of put_i
+  input  logic [2:0]       n_ctx_i,
   input  logic             n_set_i,
   input  logic [31:0]      n_b_i,        // what goes into B
   output logic [31:0]      n_b_o,        // B before; 0 if the step does not read it
   // Other writes.
   input  logic [5:0]       clear_i,      // these workers' sums become +0
-  input  logic             put_i,        // B becomes n_b_i without a step
-  // Both sums of a worker.
-  input  logic             show_i,       // 0: outputs are 0
-  input  logic [2:0]       show_ctx_i,
-  input  logic             show_set_i,
-  output logic [31:0]      show_a_o,
-  output logic [31:0]      show_b_o,
+  // W: both sums after a step of the last phase.
+  input  logic             w_last_i,     // 0: outputs are 0
+  input  logic [2:0]       w_ctx_i,
+  input  logic             w_set_i,
+  output logic [31:0]      w_a_o,
+  output logic [31:0]      w_b_o,
   // Weights: a row is four words; not while a step is in X.
   input  logic             load_i,
   input  logic             load_row_i,
   input  logic [127:0]     load_data_i,
   input  logic             row_show_i,   // 0: row_o is 0
   input  logic             row_i,
-  output logic [127:0]     row_o
+  output logic [127:0]     row_o,
+  // Debug port: a word of the weights, or of one set of sums.
+  input  logic             debug_i,      // 0: the output is 0
+  input  logic             debug_sums_i,
+  input  logic [2:0]       debug_ctx_i,
+  input  logic             debug_set_i,
+  input  logic [2:0]       debug_word_i,
+  output logic [31:0]      debug_o
 );
   /* verilator no_inline_module */
 
@@ -132,26 +138,42 @@ module xtile_amp_engine (
       live0_q <= 6'd0;
       live1_q <= 6'd0;
     end else begin
-      live0_q <= (live0_q | ((n_set_i ? write_b || put_i : write_a) ? 6'd1 << n_ctx_i : 6'd0)) & ~clear_i;
-      live1_q <= (live1_q | ((n_set_i ? write_a : write_b || put_i) ? 6'd1 << n_ctx_i : 6'd0)) & ~clear_i;
+      live0_q <= (live0_q | ((n_set_i ? write_b : write_a) ? 6'd1 << n_ctx_i : 6'd0)) & ~clear_i;
+      live1_q <= (live1_q | ((n_set_i ? write_a : write_b) ? 6'd1 << n_ctx_i : 6'd0)) & ~clear_i;
     end
   end
   always_ff @(posedge clk_i) begin
-    if (n_set_i ? write_b || put_i : write_a) set0_q[n_ctx_i] <= n_set_i ? n_b_i : n_a;
-    if (n_set_i ? write_a : write_b || put_i) set1_q[n_ctx_i] <= n_set_i ? n_a : n_b_i;
+    if (n_set_i ? write_b : write_a) set0_q[n_ctx_i] <= n_set_i ? n_b_i : n_a;
+    if (n_set_i ? write_a : write_b) set1_q[n_ctx_i] <= n_set_i ? n_a : n_b_i;
   end
 
+  // ---- W and debug port: sums ---------------------------------------------------------------------------------------------
+  logic [31:0] w_0, w_1;
+  logic [63:0] debug_pair;
+
   always_comb begin
-    show_a_o = 32'd0;
-    show_b_o = 32'd0;
-    if (show_i) begin
-      if (live0_q[show_ctx_i]) begin
-        if (show_set_i) show_b_o = set0_q[show_ctx_i];
-        else            show_a_o = set0_q[show_ctx_i];
-      end
-      if (live1_q[show_ctx_i]) begin
-        if (show_set_i) show_a_o = set1_q[show_ctx_i];
-        else            show_b_o = set1_q[show_ctx_i];
+    w_0 = 32'd0;
+    w_1 = 32'd0;
+    w_a_o = 32'd0;
+    w_b_o = 32'd0;
+    if (w_last_i) begin
+      if (live0_q[w_ctx_i]) w_0 = set0_q[w_ctx_i];
+      if (live1_q[w_ctx_i]) w_1 = set1_q[w_ctx_i];
+      w_a_o = w_set_i ? w_1 : w_0;
+      w_b_o = w_set_i ? w_0 : w_1;
+    end
+  end
+  always_comb begin
+    debug_o = 32'd0;
+    debug_pair = 64'd0;
+    if (debug_i) begin
+      if (!debug_sums_i) begin
+        debug_pair = debug_word_i[1] ? high_q[debug_word_i[2]] : low_q[debug_word_i[2]];
+        debug_o = debug_word_i[0] ? debug_pair[63:32] : debug_pair[31:0];
+      end else if (debug_set_i) begin
+        if (live1_q[debug_ctx_i]) debug_o = set1_q[debug_ctx_i];
+      end else begin
+        if (live0_q[debug_ctx_i]) debug_o = set0_q[debug_ctx_i];
       end
     end
   end

@@ -91,30 +91,24 @@ class AmpBench {
     model_->load_i = 0;
   }
 
-  void debug_put(bool of_sums, unsigned worker, unsigned word, std::uint32_t value) {
-    if (of_sums) {
-      (word < 8 ? sums_[worker].a[word] : sums_[worker].b[word - 8]) = value;
-    } else {
-      weights_[word] = value;
+  /// The sums A of a worker, brought in by steps as a program does.
+  void put_a(unsigned worker, std::uint32_t every) {
+    for (unsigned p = 0; p < 4; ++p) {
+      AmpStep step;
+      step.phase = p;
+      step.worker = worker;
+      step.c = std::uint64_t{every} << 32 | every;
+      cycle(step);
+      idle(5);
     }
-    debug(of_sums, worker, word);
-    model_->debug_write_i = 1;
-    model_->debug_data_i = value;
-    model_->eval();
-    edge();
-    model_->debug_write_i = 0;
-    model_->debug_data_i = ~value;
-    edge();
   }
   std::uint32_t debug_get(bool of_sums, unsigned worker, unsigned word) {
     debug(of_sums, worker, word);
     model_->debug_i = 1;
     model_->eval();
-    edge();
+    const std::uint32_t value = model_->debug_value_o;
     model_->debug_i = 0;
     model_->eval();
-    const std::uint32_t value = model_->debug_value_o;
-    edge();
     return value;
   }
   /// All that the unit keeps, through the debug port.
@@ -185,8 +179,7 @@ class AmpBench {
   }
 
   void edge() {
-    if (!model_->valid_i && !model_->busy_o && model_->clear_i == 0 && !model_->load_i && !model_->debug_write_i &&
-        !model_->debug_i) {
+    if (!model_->valid_i && !model_->busy_o && model_->clear_i == 0 && !model_->load_i) {
       ++gated_;
       return;
     }

@@ -72,11 +72,7 @@ void random_steps(Bench& bench, std::uint64_t seed, int cycles) {
       bench.idle(5);
       bench.clear(static_cast<std::uint8_t>(random.below(64)));
     }
-    if (n % 5000 == 4999) {
-      bench.compare_state();
-      bench.debug_put(true, random.below(6), random.below(16), partial(random));
-      bench.debug_put(false, 0, random.below(64), partial(random));
-    }
+    if (n % 5000 == 4999) bench.compare_state();
     if (random.below(16) == 0) {
       bench.cycle(std::nullopt);
     } else {
@@ -143,8 +139,7 @@ TEST(Amp, SingleCorners) {
   for (unsigned p = 0; p < 8; ++p) {
     for (const std::uint32_t a : v) {
       for (const std::uint32_t sum : v) {
-        for (unsigned e = 0; e < 8; ++e) bench.debug_put(true, 2, (p == 7 ? 8 : 0) + e, sum);
-        for (unsigned e = 0; e < 8; ++e) bench.debug_put(true, 2, e, sum);
+        bench.put_a(2, sum);
         bench.cycle(AmpStep{Op::x_amp_f32, p, 2, a, 0, sum, true});
         bench.idle(5);
         if (p != 7) bench.compare_a(2);
