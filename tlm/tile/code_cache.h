@@ -73,10 +73,13 @@ struct CodePage {
   void put(unsigned index, const FastOp& op);
   /// Makes the operation of a decoded word anew, from it and what stands around it.
   void refresh(unsigned index);
-  /// The same for repeats and groups in the `words` words before `index`.
+  /// The same for repeats and groups in the `words` words before `index`, and for the last of them.
   void refresh_before(unsigned index, unsigned words);
   /// The body of the x.rpt in word `index` lies in this page, decoded, without transfers of control.
   [[nodiscard]] bool repeats_in_place(unsigned index) const;
+  /// The handler of words `index` and `index` + 1 as one operation; null if they are none. `proper` is that of the
+  /// first.
+  [[nodiscard]] const void* fused(unsigned index, const void* proper) const;
   /// x.ld2st with x.amp.f16 of phases 0 to 3 from word `index` on.
   [[nodiscard]] bool starts_amp_group(unsigned index) const;
 };

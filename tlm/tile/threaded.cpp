@@ -1,5 +1,5 @@
 // Threaded operations from decoded instructions, and what a page needs besides them: marks at the ends of x.rpt bodies,
-// and groups of four matrix steps that run as one operation.
+// groups of four matrix steps that run as one operation, and pairs of neighbours that do.
 //
 // A mark replaces the handler of the word behind a body by `loop_end`; the handler proper stands in `behind`. So the
 // end of a loop costs nothing elsewhere. A mark is a possibility: whether a loop is active there is known when it is
@@ -202,13 +202,25 @@ void CodePage::refresh(unsigned index) {
     mark((index & ~1u) + 2 + 2 * (decoded[index].word >> 20));
   }
   if (code == Op::x_ld2st && starts_amp_group(index)) op.handler = h.amp_group;
+  if (const void* both = fused(index, op.handler)) op.handler = both;
   put(index, op);
+}
+
+const void* CodePage::fused(unsigned index, const void* proper) const {
+  if (index + 1 >= kPageWords || !known(index + 1) || behind[index + 1] != nullptr) return nullptr;
+  const auto& h = HandlerAccess::get();
+  const Decoded &first = decoded[index], &second = decoded[index + 1];
+  if (first.op >= h.kFusable || second.op >= h.kFusable || second.pair()) return nullptr;
+  const void* both = (first.pair() ? h.fused_pair : h.fused)[first.op][second.op];
+  // Only the usual forms: no jumps out of the page, no other rounding.
+  if (both == nullptr || proper != (first.pair() ? h.paired : h.plain)[first.op]) return nullptr;
+  return threaded_op(second, index + 1, address + 4 * (index + 1)).handler == h.plain[second.op] ? both : nullptr;
 }
 
 void CodePage::refresh_before(unsigned index, unsigned words) {
   for (unsigned i = index > words ? index - words : 0; i < index; ++i) {
     const auto op = static_cast<Op>(decoded[i].op);
-    if (known(i) && (is_repeat(op) || op == Op::x_ld2st)) refresh(i);
+    if (known(i) && (is_repeat(op) || op == Op::x_ld2st || i + 1 == index)) refresh(i);
   }
 }
 
@@ -226,6 +238,8 @@ void CodePage::decode_all(const std::uint8_t* page_bytes) {
   }
   fast[kPageWords] = page_end_op();
   for (unsigned i = 0; i < kPageWords; ++i) put(i, threaded_op(decoded[i], i, address + 4 * i));
+  for (unsigned i = 0; i < kPageWords; ++i)
+    if (const void* both = fused(i, fast[i].handler)) fast[i].handler = both;
   refresh_before(kPageWords, kPageWords);
 }
 

@@ -121,20 +121,27 @@ void TlmTile::run_threaded(TlmTile* tile, TileContext* c, Cycle limit, Cycle eno
       if (isa::info(static_cast<Op>(op)).slots > 1) table->plain[op] = &&simd_slots;
       if (fp::draws(static_cast<Op>(op))) table->plain[op] = &&simd_draw;
     }
+#define X(x, y) table->fused[unsigned(Op::x)][unsigned(Op::y)] = &&U_##x##_##y;
+    TESSERA_FUSED(X)
+#undef X
+#define X(x, y) table->fused_pair[unsigned(Op::x)][unsigned(Op::y)] = &&V_##x##_##y;
+    TESSERA_FUSED_PAIRS(X)
+#undef X
     table->loop_end = &&loop_end;
     table->amp_group = &&amp_group;
 #define X(name, expression) table->plain[unsigned(Op::name)] = &&L_##name;
-        TESSERA_DIVISIONS(X) X(jalr, ) X(fence, ) X(fadd_s, ) X(fsub_s, ) X(fmul_s, ) X(fdiv_s, ) X(fsqrt_s, )
-            X(fmadd_s, ) X(fmsub_s, ) X(fnmadd_s, ) X(fnmsub_s, ) X(fsgnj_s, ) X(fsgnjn_s, ) X(fsgnjx_s, ) X(fmin_s, )
-                X(fmax_s, ) X(feq_s, ) X(flt_s, ) X(fle_s, ) X(fclass_s, ) X(fmv_x_w, ) X(fmv_w_x, ) X(fcvt_w_s, )
-                    X(fcvt_wu_s, ) X(fcvt_s_w, ) X(fcvt_s_wu, )
+    TESSERA_DIVISIONS(X)
+    X(jalr, ) X(fence, ) X(fadd_s, ) X(fsub_s, ) X(fmul_s, ) X(fdiv_s, ) X(fsqrt_s, ) X(fmadd_s, ) X(fmsub_s, )
+        X(fnmadd_s, ) X(fnmsub_s, ) X(fsgnj_s, ) X(fsgnjn_s, ) X(fsgnjx_s, ) X(fmin_s, ) X(fmax_s, ) X(feq_s, )
+            X(flt_s, ) X(fle_s, ) X(fclass_s, ) X(fmv_x_w, ) X(fmv_w_x, ) X(fcvt_w_s, ) X(fcvt_wu_s, ) X(fcvt_s_w, )
+                X(fcvt_s_wu, )
 #undef X
 #define X(name, condition)                       \
   table->plain[unsigned(Op::name)] = &&L_##name; \
   table->far[unsigned(Op::name)] = &&F_##name;
-                        TESSERA_BRANCHES(X) X(jal, )
+                    TESSERA_BRANCHES(X) X(jal, )
 #undef X
-                            table->other[unsigned(Op::fcvt_w_s)] = &&L_fcvt_w_rtz;
+                        table->other[unsigned(Op::fcvt_w_s)] = &&L_fcvt_w_rtz;
     table->other[unsigned(Op::fcvt_wu_s)] = &&L_fcvt_wu_rtz;
     table->slow = &&stopped;  // no handler has begun it, so there is no count of a pair to take back
     table->generic_float = &&generic;
@@ -160,7 +167,7 @@ void TlmTile::run_threaded(TlmTile* tile, TileContext* c, Cycle limit, Cycle eno
   std::intptr_t due = 0;
   CodePage* page = nullptr;
   FastOp *first = nullptr, *o = nullptr;
-  std::uint32_t offset = c->pc - kSramBase;  // of a jump's target
+  std::uint32_t offset = c->pc - kSramBase;       // of a jump's target
   FastOp *loop_at = nullptr, *loop_to = nullptr;  // end and start of the active body, where they are on this page
   StreamSteps steps{stream_steps(c->stride[0]), stream_steps(c->stride[1]), stream_steps(c->stride[2])};
   const fp::fast::SimdKernels& simd = fp::fast::simd_kernels();
@@ -199,11 +206,11 @@ void TlmTile::run_threaded(TlmTile* tile, TileContext* c, Cycle limit, Cycle eno
     GO;                                       \
   } while (0)
 
-#define FIND_LOOP                                                                                \
-  do {                                                                                           \
+#define FIND_LOOP                                                                               \
+  do {                                                                                          \
     const Address end = c->loop_end - 8 - page->address, begin = c->loop_start - page->address; \
-    loop_at = end < kPageBytes ? first + end / 4 + 2 : nullptr;                                  \
-    loop_to = begin < kPageBytes ? first + begin / 4 : nullptr;                                  \
+    loop_at = end < kPageBytes ? first + end / 4 + 2 : nullptr;                                 \
+    loop_to = begin < kPageBytes ? first + begin / 4 : nullptr;                                 \
   } while (0)
 
   if (offset % 4 != 0 || offset >= size) return;
@@ -401,6 +408,7 @@ generic : {  // any rounding field; cannot trap here (frm is 0, FS is not)
   NEXT;
 }
 
+#include "tlm/tile/tlm_fast_fused.inc"
 #include "tlm/tile/tlm_fast_xtile.inc"
 
 undecoded:
