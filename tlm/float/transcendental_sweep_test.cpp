@@ -69,6 +69,7 @@ void sweep(const char* name, Function function, Exact exact_function, int direct
   EXPECT_EQ(compared + specials, std::uint64_t{1} << 32);
   EXPECT_EQ(wrong_specials, 0u);
   EXPECT_LE(worst, 2.0);
+  EXPECT_EQ(disordered, 0u);
 }
 
 TEST(TranscendentalSweep, Exp) {
