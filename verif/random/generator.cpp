@@ -61,6 +61,7 @@ std::vector<std::uint32_t> table_words(const TableRecipe& table) {
   std::vector<std::uint64_t> all{header.pack()};
   all.insert(all.end(), sends.begin(), sends.end());
   all.insert(all.end(), receives.begin(), receives.end());
+  if (!table.packets.empty()) all = table.packets;
   std::vector<std::uint32_t> words;
   for (const std::uint64_t v : all) {
     words.push_back(static_cast<std::uint32_t>(v));

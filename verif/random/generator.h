@@ -34,10 +34,11 @@ struct ContextRecipe {
   std::vector<Node> code;
 };
 
-/// Exchange table: header and descriptors in table words.
+/// A table: header and descriptors in table words.
 struct TableRecipe {
   std::vector<std::vector<std::uint64_t>> sends, receives;  ///< one or two words each
   std::uint32_t length = 4096;
+  std::vector<std::uint64_t> packets;  ///< a packet table instead, header and all
 };
 
 struct Recipe {

@@ -16,6 +16,8 @@ class Traffic {
 
   Superstep step(unsigned number, bool spoil) {
     Superstep step;
+    step.late.assign(tiles_, false);
+    if (pick(5) == 0) return packets(std::move(step), number, spoil);
     step.zone = pick(8) == 0 ? Zone::group1 : pick(8) == 0 ? Zone::host : Zone::internal;
     step.tables.resize(tiles_);
     send_.assign(tiles_, {});
@@ -186,6 +188,64 @@ class Traffic {
       receive_[to].take(at, words * sources.size());
       return;
     }
+  }
+
+  /// Reads from and writes to the host: writes leave one half of the supervisor's data, answers come into the other.
+  Superstep packets(Superstep step, unsigned number, bool spoil) {
+    step.packets = true;
+    step.zone = pick(2) != 0 ? Zone::host : Zone::group1;
+    odd_ = number % 2 != 0;
+    for (unsigned t = 0; t < tiles_; ++t) {
+      step.gap.push_back(pick(6));
+      step.xsource.push_back(pick(tiles_));
+      step.late[t] = pick(4) == 0;
+      TableRecipe& table = step.tables.emplace_back();
+      PacketHeader header;
+      header.descriptors = pick(4);
+      table.packets.push_back(header.pack());
+      const bool broken = spoil && pick(3) == 0;
+      for (unsigned n = 0; n < header.descriptors; ++n) {
+        // Not in a table that breaks: what becomes of answers that come behind a fault is not decided.
+        const bool read = !broken && pick(2) != 0;
+        const unsigned words = pick(4) == 0 ? 1 : pick(6) == 0 ? 257 + pick(100) : 1 + pick(60);
+        ExchangeDescriptor place_of;
+        place(place_of, read);
+        if (words > 128) {  // all of a half
+          place_of.base = 0;
+          place_of.address = (data_of(0) - kSramBase) / 4 + (read != odd_ ? 0x280 : 0x80);
+        }
+        PacketDescriptor d;
+        d.kind = read ? 2 : 1;
+        d.local_base = place_of.base;
+        d.remote_base = pick(3) == 0 ? 1 + pick(3) : 0;
+        d.words = words;
+        d.local = place_of.address;
+        PacketRemote remote;
+        remote.kind = 2;
+        remote.ipu = pick(2);
+        remote.offset = 4 * pick(0x800);
+        if (broken && pick(3) == 0) {
+          network_.spoilt = true;
+          switch (pick(4)) {
+            case 0:
+              d.kind = pick(2) != 0 ? 3 : 0;
+              break;
+            case 1:
+              d.words = 0;
+              break;
+            case 2:
+              remote.offset += 2;
+              break;
+            default:
+              d.local_base = 0;
+              d.local = Program::kSramBytes / 4 - pick(8);
+          }
+        }
+        table.packets.push_back(d.pack());
+        table.packets.push_back(remote.pack());
+      }
+    }
+    return step;
   }
 
   /// Takes away, moves or breaks one descriptor.

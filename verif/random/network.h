@@ -2,7 +2,7 @@
 //
 // The traffic of a phase is drawn first: messages with a sender, listeners and a time; then each tile's tables are
 // written from it, linear, block and sweep, as early as the rules allow or later. Some phases are spoilt: a word that
-// nobody sends, a start that is too early, a bad descriptor.
+// nobody sends, a start that is too early, a bad descriptor. Some supersteps move packets to and from host buffers.
 #pragma once
 
 #include <optional>
@@ -35,7 +35,9 @@ struct NetworkRun {
   std::optional<TileException> exception;
   std::vector<std::array<ContextState, 7>> states;  ///< per tile, if no exception ended it
   std::vector<std::vector<std::uint8_t>> memory;
-  std::uint64_t words = 0, retired = 0;
+  std::string text;        ///< who stood where, if they did not all arrive
+  std::vector<Word> host;  ///< what was written to the host, in order of addresses
+  std::uint64_t words = 0, packets = 0, retired = 0;
 };
 
 /// Runs the tiles that `factory` makes until their last sync, or until one is excepted. Throws what they throw.

@@ -43,9 +43,10 @@ std::optional<std::string> compare(const Network& network, const std::vector<Pro
                                    const std::shared_ptr<coverage::Totals>& totals) {
   try {
     NetworkRun a = run_network(network, programs, factory(nullptr), {});
-    if (a.outcome != Ipu::Outcome::arrived && a.outcome != Ipu::Outcome::exception) return "does not end";
+    if (a.outcome == Ipu::Outcome::running) return "does not end";
     const NetworkRun b = run_network(network, programs, factory(totals), mixture(network.seed));
     auto found = difference(a, b);
+    if (found && a.outcome != b.outcome) *found += "\n" + a.text + b.text;
     if (tlm != nullptr) *tlm = std::move(a);
     return found;
   } catch (const std::exception& error) {
@@ -79,7 +80,8 @@ std::string shrunk(Network network, const std::string& what) {
 
 void run_until(std::uint64_t instructions, bool races, std::uint64_t first) {
   const auto totals = coverage::Totals::from_environment();
-  std::uint64_t networks = 0, retired = 0, words = 0, several = 0, itself = 0, nobody = 0, faults = 0, supersteps = 0;
+  std::uint64_t networks = 0, retired = 0, words = 0, several = 0, itself = 0, nobody = 0, faults = 0, supersteps = 0,
+                packets = 0;
   for (std::uint64_t seed = only_program().value_or(first); retired < instructions; ++seed) {
     ProgramOptions options;
     options.seed = seed;
@@ -93,23 +95,28 @@ void run_until(std::uint64_t instructions, bool races, std::uint64_t first) {
     ++networks;
     retired += run.retired;
     words += run.words;
+    packets += run.packets;
     several += net.several;
     itself += net.itself;
     nobody += net.nobody;
     faults += run.exception.has_value();
     supersteps += run.releases.size();
+    if (only_program())
+      std::printf("outcome %d, %zu releases\n%s", static_cast<int>(run.outcome), run.releases.size(), run.text.c_str());
     if (only_program()) break;
   }
   if (totals != nullptr && several != 0) totals->hit("exchange/who/several");
   if (totals != nullptr && nobody != 0) totals->hit("exchange/who/nobody");
   const auto u = [](std::uint64_t v) { return static_cast<unsigned long long>(v); };
   std::printf(
-      "seed %llu: %llu networks of %u tiles, %llu supersteps, %llu instructions, %llu words received, %llu sent to "
+      "seed %llu: %llu networks of %u tiles, %llu supersteps, %llu instructions, %llu packets, %llu words received, "
+      "%llu sent to "
       "several, %llu to their sender, %llu to nobody; %llu runs ended by an exception\n",
-      u(run_seed()), u(networks), kTiles, u(supersteps), u(retired), u(words), u(several), u(itself), u(nobody),
-      u(faults));
+      u(run_seed()), u(networks), kTiles, u(supersteps), u(retired), u(packets), u(words), u(several), u(itself),
+      u(nobody), u(faults));
   if (only_program()) return;
   EXPECT_GT(words, 5000u);
+  EXPECT_GT(packets, 50u);
   EXPECT_GT(several, 100u);
   EXPECT_GT(itself, 100u);
   EXPECT_LT(faults, networks / 2);

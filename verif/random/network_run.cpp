@@ -1,11 +1,40 @@
 // A network on an IPU without its chip: releases come some cycles after the last arrival.
 #include <fmt/format.h>
 
+#include <map>
+
 #include "hw/generated/machine.h"
 #include "verif/random/image.h"
 #include "verif/random/network.h"
 
 namespace tessera::random {
+namespace {
+
+/// Two host buffers, behind a link of some latency.
+class Host final : public PacketHost {
+ public:
+  std::optional<Cycle> read(Cycle at, const Packet& request, std::vector<Word>& words) override {
+    const PacketRemote remote = PacketRemote::unpack(request.remote);
+    words.resize(request.words);
+    for (unsigned k = 0; k < words.size(); ++k) {
+      const std::uint64_t place = key(remote) + k;
+      const auto found = written.find(place);
+      words[k] = found != written.end() ? found->second : static_cast<Word>(place * 0x9e3779b1u ^ place >> 3);
+    }
+    return at + 25 + at % 17;
+  }
+  bool write(Cycle, const Packet& packet) override {
+    const PacketRemote remote = PacketRemote::unpack(packet.remote);
+    for (unsigned k = 0; k < packet.payload.size(); ++k) written[key(remote) + k] = packet.payload[k];
+    return true;
+  }
+  std::map<std::uint64_t, Word> written;
+
+ private:
+  static std::uint64_t key(const PacketRemote& remote) { return remote.ipu << 40 | remote.offset / 4; }
+};
+
+}  // namespace
 
 NetworkRun run_network(const Network& network, const std::vector<Program>& programs, const TileFactory& factory,
                        const std::vector<TileMode>& modes) {
@@ -18,7 +47,10 @@ NetworkRun run_network(const Network& network, const std::vector<Program>& progr
   config.modes = modes;
   config.group1 = true;
   TilePool pool(1);
-  Ipu ipu(config, factory, pool);
+  Host host;
+  IpuHooks hooks;
+  hooks.host = &host;
+  Ipu ipu(config, factory, pool, hooks);
   for (unsigned t = 0; t < programs.size(); ++t) {
     for (const Program::Block& block : programs[t].blocks) {
       ipu.tile(t).write_memory(block.at, reinterpret_cast<const std::uint8_t*>(block.words.data()),
@@ -32,17 +64,21 @@ NetworkRun run_network(const Network& network, const std::vector<Program>& progr
     if (run.outcome != Ipu::Outcome::arrived) break;
     if (run.releases.size() == network.steps.size()) break;
     const SyncResult& arrival = *ipu.arrival();
+    ipu.drain_packets(arrival.latest + 10'000);
     run.releases.push_back(arrival.latest + 10 + network.seed % 37);
     run.votes.push_back(arrival.vote);
     ipu.release(run.releases.back(), arrival.vote);
   }
   run.words = ipu.fabric().counters().words_received;
+  run.packets = ipu.packets();
   run.retired = ipu.retired();
+  if (run.outcome != Ipu::Outcome::arrived) run.text = ipu.describe(nullptr);
   if (ipu.exception()) {
     run.failed_tile = ipu.exception()->tile;
     run.exception = ipu.exception()->exception;
     return run;  // the others stand where they stand
   }
+  for (const auto& [place, word] : host.written) run.host.push_back(word);
   for (unsigned t = 0; t < programs.size(); ++t) {
     auto& states = run.states.emplace_back();
     for (ContextId c = 0; c < 7; ++c) states[c] = ipu.tile(t).context(c);
@@ -74,6 +110,7 @@ std::optional<std::string> difference(const NetworkRun& a, const NetworkRun& b) 
     }
     return std::nullopt;
   }
+  if (a.host != b.host) return "the host was sent other words";
   for (std::size_t t = 0; t < a.states.size(); ++t) {
     for (unsigned c = 0; c < 7; ++c) {
       const ContextState &x = a.states[t][c], &y = b.states[t][c];

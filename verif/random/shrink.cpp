@@ -126,6 +126,15 @@ class Shrinker {
 
   void tables() {
     for (std::size_t t = 0; t < best_.tables.size(); ++t) {
+      for (std::size_t k = 1; k + 1 < best_.tables[t].packets.size() && left_ > 0;) {
+        if (!attempt([&](Recipe& r) {
+              auto& packets = r.tables[t].packets;
+              packets.erase(packets.begin() + static_cast<std::ptrdiff_t>(k),
+                            packets.begin() + static_cast<std::ptrdiff_t>(k) + 2);
+              --packets[0];
+            }))
+          k += 2;
+      }
       for (const bool receive : {false, true}) {
         const auto of = [ t, receive ](Recipe & r) -> auto& {
           return receive ? r.tables[t].receives : r.tables[t].sends;
@@ -155,6 +164,9 @@ std::string failure_report(const ShrinkResult& small, const std::string& what, c
   std::string text = fmt::format("{}\nshrunk to {} instructions in {} runs (seed {}):\n{}", what, program.code_words(),
                                  small.tries, small.recipe.options.seed, listing(program));
   for (std::size_t t = 0; t < small.recipe.tables.size(); ++t) {
+    const auto& packets = small.recipe.tables[t].packets;
+    for (std::size_t k = 1; k + 1 < packets.size(); k += 2)
+      text += fmt::format("table {} packets: {:016x} {:016x}\n", t, packets[k], packets[k + 1]);
     for (const bool receive : {false, true}) {
       const auto& list = receive ? small.recipe.tables[t].receives : small.recipe.tables[t].sends;
       for (const auto& d : list) {

@@ -254,8 +254,15 @@ Recipe TileWriter::write_for_network(const std::vector<Superstep>& steps, unsign
     phase.words.push_back(i(Op::csrrw, 0, 28, csr::xsource));
     phase.words.push_back(sync(6, w.reg(), static_cast<unsigned>(step.zone)));
     for (unsigned k = 0; k < step.gap[tile]; ++k) phase.words.push_back(testing::nop());
-    phase.words.push_back(r(Op::x_exchange, 0, 5));
+    phase.words.push_back(r(step.packets ? Op::x_packet : Op::x_exchange, 0, 5));
     code.push_back(std::move(phase));
+    if (step.packets && step.late[tile]) {  // workers that run when x.packet comes: it waits for them
+      auto& words = code.back().words;
+      words.pop_back();
+      const unsigned w = 1 + pick(6);
+      code.push_back(start(w, w));
+      code.push_back(Node(Node::Kind::table, {r(Op::x_packet, 0, 5)}, {}, 0, static_cast<std::uint32_t>(n)));
+    }
   }
   code.push_back(Node(sync(6, w.reg(), 1)));  // all stand here when the network has ended
   recipe_.data = biased_words(random_, kDataWords);

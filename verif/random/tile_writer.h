@@ -12,9 +12,11 @@ namespace tessera::random {
 /// A superstep that all tiles of a network take: sync, then a phase whose tables fit together.
 struct Superstep {
   Zone zone = Zone::internal;
+  bool packets = false;                ///< packets instead of timed words
   std::vector<TableRecipe> tables;     ///< per tile
   std::vector<std::uint32_t> xsource;  ///< per tile
-  std::vector<unsigned> gap;           ///< per tile: instructions between release and x.exchange
+  std::vector<unsigned> gap;           ///< per tile: instructions between release and x.exchange or x.packet
+  std::vector<bool> late;              ///< per tile: x.packet waits for a worker
 };
 
 class TileWriter {
