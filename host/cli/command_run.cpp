@@ -61,6 +61,7 @@ int run_command(Context& context, const RunOptions& options) {
   request.title = options.model;
   request.machine = options.machine;
   request.results = options.results;
+  request.machine.check_races = options.check;
   if (options.check)
     request.check = [&](const DeviceRun& run) {
       return check_outputs(loaded.model, inputs, run, options.results.tolerance);
@@ -78,7 +79,8 @@ void add_run_command(CLI::App& app, Context& context) {
                 sub.add_option("MODEL", options->model, "ONNX file")->required();
                 options->inputs.add_to(sub);
                 sub.add_flag("--synthetic", options->synthetic, "Draw all inputs from --seed instead of reading files");
-                sub.add_flag("--check", options->check, "Compare the outputs with the reference");
+                sub.add_flag("--check", options->check,
+                             "Compare the outputs with the reference; look for races between the contexts of a tile");
                 options->compile.add_to(sub);
                 options->results.add_to(sub);
                 options->machine.add_to(sub);

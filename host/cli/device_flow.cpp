@@ -150,6 +150,15 @@ void check_phases(Context& context, Machine& machine, const CompiledModel& compi
                                      first.measured, first.predicted));
 }
 
+/// Races of the program under test, as far as they were looked for.
+std::vector<TileRace> check_races(Context& context, const Machine& machine) {
+  if (!machine.checks_races()) return {};
+  std::vector<TileRace> races = machine.races();
+  auto& list = context.result["races"] = nlohmann::ordered_json::array();
+  for (const TileRace& race : races) list.push_back(machine.text(race));
+  return races;
+}
+
 /// "16 tiles", or "1216 tiles on 1 of 2 IPUs".
 std::string tiles_text(const Platform& platform, const executable::Executable& executable) {
   unsigned tiles = 0;
@@ -172,6 +181,7 @@ int report_results(Context& context, const FlowRequest& request, Machine& machin
   if (request.check) compare(context, "reference", "check", request.check(run), failure);
   if (!request.results.expected.empty())
     compare(context, "expected", "expected", check_expected(request.results, run), failure);
+  const std::vector<TileRace> races = check_races(context, machine);
   print_run(context, machine, compiled, run);
   if (context.result.contains("wave")) {
     context.print(fmt::format(
@@ -180,13 +190,18 @@ int report_results(Context& context, const FlowRequest& request, Machine& machin
         context.result["wave"]["last"].get<std::uint64_t>()));
   }
   parts.cycle_profile = cycles_json(machine.profile(), compiled.executable);
-  if (!request.results.report.empty() && failure.empty()) {
+  if (!request.results.report.empty() && failure.empty() && races.empty()) {
     context.result["exit_code"] = 0;
     write_report_of(context, request, parts);
   }
   if (!request.results.report.empty())
     context.print(fmt::format("report      {0}/report.json, {0}/report.txt", request.results.report));
   if (!context.json_file.empty()) context.print("result      " + context.json_file);
+  if (!races.empty()) {
+    throw Error(Category::wrong_result, machine.text(races.front()), request.title,
+                "give each byte to one context until the next x.sync, or start the reader behind it",
+                races.front().cycle);
+  }
   if (!failure.empty()) {
     throw Error(Category::wrong_result, "the results differ from what was expected: " + failure, request.title,
                 "--lockstep all tells whether the machine is at fault; --rtol and --atol say what is accepted");

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <charconv>
 #include <cstdlib>
+#include <tuple>
 
 #include "host/cli/rtl_factory.h"
 #include "host/cli/tile_list.h"
@@ -209,7 +210,14 @@ std::unique_ptr<TileModel> Machine::make_rtl(const TileConfig& config) {
 
 std::unique_ptr<TileModel> Machine::make_tile(const TileConfig& config, TileMode mode) {
   if (mode == TileMode::rtl) return make_rtl(config);
-  std::unique_ptr<TileModel> tile = std::make_unique<TlmTile>(config, code_);
+  auto tlm = std::make_unique<TlmTile>(config, code_);
+  if (options_.check_races) {
+    tlm->watch_races([this](const TileRace& race) {
+      const std::lock_guard<std::mutex> lock(races_mutex_);
+      races_.push_back(race);
+    });
+  }
+  std::unique_ptr<TileModel> tile = std::move(tlm);
   if (mode == TileMode::lockstep) {
     LockstepOptions options;
     options.symbolizer = [this](TileRef t, Address pc) { return symbol_text(executable_, t, pc); };
@@ -218,6 +226,30 @@ std::unique_ptr<TileModel> Machine::make_tile(const TileConfig& config, TileMode
   const TileRef ref{static_cast<std::uint16_t>(config.ipu), static_cast<std::uint16_t>(config.tile)};
   if (wave_ == nullptr || !wave_->wants_tlm(ref)) return tile;
   return std::make_unique<WaveTile>(config, std::move(tile), wave_->add_tlm(ref));
+}
+
+std::vector<TileRace> Machine::races() const {
+  const std::lock_guard<std::mutex> lock(races_mutex_);
+  std::vector<TileRace> sorted = races_;
+  std::sort(sorted.begin(), sorted.end(), [](const TileRace& a, const TileRace& b) {
+    return std::tie(a.cycle, a.ipu, a.tile) < std::tie(b.cycle, b.ipu, b.tile);
+  });
+  return sorted;
+}
+
+std::string Machine::text(const TileRace& race) const {
+  const auto side = [&](const TileRace::Access& access) {
+    const std::string who = access.context == 0 ? "the supervisor" : fmt::format("worker {}", access.context);
+    const TileRef tile{static_cast<std::uint16_t>(race.ipu), static_cast<std::uint16_t>(race.tile)};
+    const std::string symbol = symbol_text(executable_, tile, access.pc);
+    return fmt::format("{} {} it at pc 0x{:05x}{}", who,
+                       access.write   ? "writes"
+                       : access.fetch ? "executes"
+                                      : "reads",
+                       access.pc, symbol.empty() ? "" : " (" + symbol + ")");
+  };
+  return fmt::format("race on byte 0x{:05x} of IPU {} tile {}: {}, {}, and nothing orders the two", race.address,
+                     race.ipu, race.tile, side(race.first), side(race.second));
 }
 
 std::optional<WaveSummary> Machine::close_waves() {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "tlm/system/system.h"
 #include "tlm/system/transport.h"
 #include "tlm/tile/code_cache.h"
+#include "tlm/tile/race_checker.h"
 #include "verif/cosim/lockstep_tile.h"
 #include "verif/cosim/wave.h"
 
@@ -32,6 +34,7 @@ struct MachineOptions {
   std::string wave;
   std::vector<std::string> wave_scopes;
   std::string wave_from, wave_to;
+  bool check_races = false;  ///< look for races in all tiles that are simulated as TLM or in lockstep
 
   void add_to(CLI::App& app);
 };
@@ -67,6 +70,12 @@ class Machine {
   /// Closes waves; once, before results are printed. Returns nothing if there are none.
   [[nodiscard]] std::optional<WaveSummary> close_waves();
 
+  /// Races found so far, the first of each tile, earliest first; none is looked for without check_races.
+  [[nodiscard]] std::vector<TileRace> races() const;
+  [[nodiscard]] bool checks_races() const { return options_.check_races; }
+  /// One sentence on a race, with both places in the program's terms.
+  [[nodiscard]] std::string text(const TileRace& race) const;
+
   struct Statistics {
     unsigned rtl_tiles = 0, lockstep_tiles = 0, tlm_tiles = 0;
     LockstepTile::Counts compared;
@@ -90,6 +99,8 @@ class Machine {
   std::uint64_t superstep_ = 0;  // of IPU 0
   std::shared_ptr<CodeCache> code_;
   std::vector<LockstepTile*> lockstep_tiles_;
+  mutable std::mutex races_mutex_;  // tiles run on threads of a pool
+  std::vector<TileRace> races_;
   /// All who look at the machine's events.
   struct Observers : EventObserver {
     Observers(const Platform& platform, const executable::Executable& executable)

@@ -14,6 +14,7 @@
 namespace tessera::test {
 namespace {
 
+using tessera::testing::encode;
 using tessera::testing::i;
 using tessera::testing::nop;
 using tessera::testing::sync;
@@ -136,6 +137,25 @@ INSTANTIATE_TEST_SUITE_P(On, Fault,
                          ::testing::Values(Modelled{"tlm", {}}, Modelled{"rtl", {"--rtl", "all"}},
                                            Modelled{"lockstep", {"--lockstep", "all"}}),
                          [](const auto& info) { return std::string(info.param.name); });
+
+TEST(Race, IsAWrongProgramAndBothPlacesAreNamed) {
+  // In place of saving two registers that nobody wants back, workers of tile 9 read a byte of the code behind their
+  // return address and write it back as it was: nothing changes, but all of them touch it.
+  const std::string directory = scratch_directory();
+  DamagedDigits digits{directory};
+  const Address codelet = digits.symbol("Relu_f32").address;
+  digits.set_word(9, codelet + 4, encode(isa::Op::lbu, {15, 0, 1}));
+  digits.set_word(9, codelet + 12, encode(isa::Op::sb, {15, 0, 1}));
+  std::vector<std::string> arguments{"exec", digits.write(), "--inputs", digits_inputs()};
+  EXPECT_EQ(tessera(arguments).exit_code, 0) << "unseen without --check";
+  for (const char* more : {"--check", "--wave-scope", "ipu0.tile9.*"}) arguments.emplace_back(more);
+  const FaultRun run = run_with_files(directory, arguments);
+  expect_well_reported(run, 1);
+  EXPECT_THAT(run.outcome.err, ContainsRegex("race on byte 0x[0-9a-f]+ of IPU 0 tile 9"));
+  EXPECT_THAT(run.outcome.err, ContainsRegex("worker [1-6] (reads|executes) it at pc"));
+  EXPECT_THAT(run.outcome.err, ContainsRegex("worker [1-6] writes it at pc 0x[0-9a-f]+ \\(Relu_f32\\+0xc, .*unary.c"));
+  EXPECT_EQ(run.json.at("races").size(), 1U);
+}
 
 TEST(FaultyAdder, LockstepFindsItAndNamesThePlace) {
   for (const std::string suffix : {"fst", "vcd"}) {
