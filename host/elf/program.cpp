@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstring>
 
@@ -19,6 +20,7 @@ namespace tessera::elf {
 namespace {
 
 constexpr unsigned kRvc = 1, kFloatAbi = 6, kFloatSingle = 2, kRve = 8;  // e_flags
+constexpr unsigned kAttributes = 0x70000003;                             // section type .riscv.attributes
 
 [[noreturn]] void refuse(Category category, const std::string& message, const std::string& where,
                          const std::string& advice) {
@@ -51,7 +53,27 @@ class File {
 
 std::string hex(std::uint64_t v) { return fmt::format("0x{:08x}", v); }
 
-/// Class, machine, kind, ABI: the header alone.
+/// True if the file's attributes, or for want of them its flags, say that it is built with extension C. The flag alone
+/// also comes of a few lines under .option rvc, which public tests of misaligned jumps have.
+bool built_compressed(Elf* elf, const GElf_Ehdr& header) {
+  if ((header.e_flags & kRvc) == 0) return false;
+  Elf_Scn* section = nullptr;
+  while ((section = elf_nextscn(elf, section)) != nullptr) {
+    GElf_Shdr sh;
+    if (gelf_getshdr(section, &sh) == nullptr || sh.sh_type != kAttributes) continue;
+    const Elf_Data* data = elf_rawdata(section, nullptr);
+    if (data == nullptr || data->d_buf == nullptr) continue;
+    const std::string text(static_cast<const char*>(data->d_buf), data->d_size);
+    const auto start = text.find("rv32");
+    if (start == std::string::npos) continue;
+    const std::string arch = text.substr(start, text.find('\0', start) - start);  // rv32i2p1_m2p0_c2p0_...
+    const auto c = arch.find("_c");
+    return c != std::string::npos && c + 2 < arch.size() && std::isdigit(static_cast<unsigned char>(arch[c + 2])) != 0;
+  }
+  return true;
+}
+
+/// Class, machine, kind, ABI: the header and the attributes.
 void check_header(Elf* elf, const GElf_Ehdr& header, const std::string& path) {
   if (gelf_getclass(elf) != ELFCLASS32)
     refuse(Category::usage, "the program is a 64-bit ELF file; a tile runs 32-bit programs", path,
@@ -66,7 +88,7 @@ void check_header(Elf* elf, const GElf_Ehdr& header, const std::string& path) {
            header.e_type == ET_REL ? "the file is an object file, not a linked program"
                                    : "the program is not linked to fixed addresses",
            path, "link it statically, without -pie, with its text at 0x00040000");
-  if ((header.e_flags & kRvc) != 0)
+  if (built_compressed(elf, header))
     refuse(Category::unsupported, "the program uses compressed instructions (extension C), which a tile has not", path,
            "build with -march=rv32imf");
   if ((header.e_flags & kRve) != 0)
@@ -97,6 +119,21 @@ Segment read_segment(Elf* elf, const GElf_Phdr& header, std::size_t index, const
     segment.bytes.assign(from, from + header.p_filesz);
   }
   return segment;
+}
+
+/// Linkers without a script of the program's own put the file's headers into the first segment, in front of the text:
+/// bytes that no program reads and that would lie below the memory.
+void drop_headers(Segment& segment, const GElf_Phdr& program, const GElf_Ehdr& header, Address base) {
+  const std::uint64_t headers = header.e_phoff + std::uint64_t{header.e_phnum} * header.e_phentsize;
+  if (program.p_offset != 0 || segment.address >= base) return;
+  const std::uint64_t below = base - segment.address;
+  if (below < headers || below > segment.bytes.size()) return;
+  const auto cut = segment.bytes.begin() + static_cast<std::ptrdiff_t>(below);
+  if (!std::all_of(segment.bytes.begin() + static_cast<std::ptrdiff_t>(headers), cut, [](auto b) { return b == 0; }))
+    return;
+  segment.bytes.erase(segment.bytes.begin(), cut);
+  segment.address = base;
+  segment.memory_bytes -= static_cast<std::uint32_t>(below);
 }
 
 void check_places(std::vector<Segment>& segments, Address base, std::uint32_t limit, const std::string& path) {
@@ -188,8 +225,10 @@ Program Program::read(const std::string& path, Address memory_base, std::uint32_
       refuse(Category::usage, "a program header cannot be read", path, "build or copy it again");
     if (segment.p_type == PT_INTERP)
       refuse(Category::usage, "the program is dynamically linked", path, "link it statically (-static -nostdlib)");
-    if (segment.p_type == PT_LOAD && segment.p_memsz != 0)
+    if (segment.p_type == PT_LOAD && segment.p_memsz != 0) {
       program.segments_.push_back(read_segment(elf.get(), segment, k, file, path));
+      drop_headers(program.segments_.back(), segment, header, memory_base);
+    }
   }
   if (program.segments_.empty())
     refuse(Category::usage, "the program has nothing to load", path, "link it with a text section");

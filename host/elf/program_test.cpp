@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <cstring>
+#include <fstream>
 
 #include "host/elf/elf_builder.h"
 #include "hw/error.h"
@@ -112,6 +114,31 @@ TEST(Elf, SegmentsThatOverlapOrLieOutside) {
   b = simple();
   b.segments[0].first = kSramBase - 4;
   expect_refused(b, "below", Category::does_not_fit, "outside the tile's memory");
+}
+
+TEST(Elf, HeadersBelowTheMemoryAreLeftOut) {
+  // As linkers write it: the first segment begins with the file, at an address below the text.
+  const std::string path = path_of("headers");
+  std::string bytes = simple().bytes();
+  Elf32_Phdr first;
+  std::memcpy(&first, &bytes[sizeof(Elf32_Ehdr)], sizeof first);
+  const Elf32_Word headers = first.p_offset;
+  first.p_offset = 0;
+  first.p_vaddr = first.p_paddr = kSramBase - headers;
+  first.p_filesz += headers, first.p_memsz += headers;
+  std::memcpy(&bytes[sizeof(Elf32_Ehdr)], &first, sizeof first);
+  std::ofstream(path, std::ios::binary) << bytes;
+  const Program program = Program::read(path, kSramBase, kLimit);
+  EXPECT_EQ(program.segments()[0].address, kSramBase);
+  EXPECT_EQ(program.segments()[0].bytes.size(), 16u);
+  EXPECT_EQ(program.segments()[0].bytes[0], 0x13);
+  EXPECT_EQ(program.segments()[0].memory_bytes, 32u);
+  // One word of the program below the memory is not left out.
+  first.p_vaddr = first.p_paddr = kSramBase - headers - 4;
+  std::memcpy(&bytes[sizeof(Elf32_Ehdr)], &first, sizeof first);
+  std::ofstream(path, std::ios::binary) << bytes;
+  EXPECT_THROW((void)Program::read(path, kSramBase, kLimit), Error);
+  std::remove(path.c_str());
 }
 
 TEST(Elf, EntryOutsideAndNothingToLoad) {

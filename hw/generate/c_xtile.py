@@ -215,8 +215,9 @@ def control(i):
         if name == "rd":
             continue
         parameters.append(name)
-        inputs.append(f'[{name}_] "r"((tessera_u32)({name}))' if kind == "register" else f'[{name}_] "i"({name})')
-    text = insn(i, lambda f: f"%[{f}_]", lambda n: f"%[{n}_]", None)
+        inputs.append(f'[{name}_] "rJ"((tessera_u32)({name}))' if kind == "register" else f'[{name}_] "i"({name})')
+    # A constant 0 is register zero.
+    text = insn(i, lambda f: "%[rd_]" if f == "rd" else f"%z[{f}_]", lambda n: f"%[{n}_]", None)
     head = f"/* {i.semantics} */\n"
     if "rd" in i.registers:
         return head + macro(f"{i.identifier}({', '.join(parameters)})",
@@ -331,7 +332,7 @@ BLOCK = r'''/* Blocks: a sequence of instructions with registers chosen by name,
  *                    X_PAIR(X_LD2ST(p4, p6, p14, X_STEP_8, X_STEP_8, X_STEP_8), X_SADD_F32V2(p12, in0, p0, p2))))
  *
  * The block starts at an 8-byte-aligned address, reached by a nop (compile with -mno-relax: a linker that shortens code would move it). X_PAIR(main, aux) is one doubleword, X_REPEAT(rounds, aux, doublewords...)
- * a doubleword with x.rpt and its body of 1 to 64 doublewords. Outputs and inputs are lists in parentheses, X_NONE if
+ * a doubleword with x.rpt and its body of 1 to 64 doublewords. Numbers in texts are literals. Outputs and inputs are lists in parentheses, X_NONE if
  * there is none; their names in0..in7, io0..io7, out0..out7 stand for registers that the compiler chooses, never one of
  * X_USES. A register of the wrong kind (p1, or f0 for a pair) does not compile. */
 #define X_S_(x) #x
@@ -354,16 +355,20 @@ BLOCK = r'''/* Blocks: a sequence of instructions with registers chosen by name,
 #define X_FNOP "fsgnj.s f0, f0, f0\n\t" /* AUX */
 #define X_REPEAT(rounds, aux, ...) X_RPT(rounds, X_COUNT(__VA_ARGS__)) aux X_JOIN(__VA_ARGS__)
 #define X_REPEAT_CONSTANT(rounds, aux, ...) X_RPTI(rounds, X_COUNT(__VA_ARGS__)) aux X_JOIN(__VA_ARGS__)
-/* A loop alone: x_rpt(rounds, outputs, inputs, uses, doublewords...); `rounds` is a value. */
+/* A loop alone: x_rpt(rounds, outputs, inputs, uses, doublewords...); `rounds` is a value and takes in7. */
 #define x_rpt(rounds, outputs, inputs, uses, ...)                                                          \
   __asm__ volatile(".option push\n\t.option norvc\n\t.option norelax\n\t.balignl 8, 0x13\n\t" X_REPEAT(in7, X_FNOP, __VA_ARGS__) \
                    ".option pop"                                                                           \
                    : X_UNPACK outputs                                                                      \
                    : X_INX(in7, rounds) X_COMMA inputs                                                     \
                    : X_UNPACK uses "memory")
-/* The same with a constant, 0 to 1023. */
-#define x_rpti(rounds, outputs, inputs, uses, ...) \
-  x_block(outputs, inputs, uses, X_REPEAT_CONSTANT(rounds, X_FNOP, __VA_ARGS__))
+/* The same with a constant expression, 0 to 1023. */
+#define x_rpti(rounds, outputs, inputs, uses, ...)                                                          \
+  __asm__ volatile(".option push\n\t.option norvc\n\t.option norelax\n\t.balignl 8, 0x13\n\t"               \
+                   X_RPTI(%[in7], X_COUNT(__VA_ARGS__)) X_FNOP X_JOIN(__VA_ARGS__) ".option pop"            \
+                   : X_UNPACK outputs                                                                      \
+                   : [in7] "i"(rounds) X_COMMA inputs                                                      \
+                   : X_UNPACK uses "memory")
 #define X_COMMA(...) __VA_OPT__(, ) __VA_ARGS__
 '''
 

@@ -1,4 +1,4 @@
-"""Programs on CSRs, for generate.py: every one of the 4096 numbers in the supervisor and in a worker, and what a write leaves.
+"""Programs for generate.py: every one of the 4096 CSR numbers in the supervisor and in a worker, what a write leaves, pairs.
 
 The lists are those of core.md section 4, typed from that page: the tables of hw/ are what they check.
 """
@@ -96,4 +96,63 @@ def csr_values(program):
     program.words = 1
 
 
-PROGRAMS = {"csr_map": csr_map, "csr_values": csr_values}
+def pairs(program):
+    """Which two words share an issue, seen by cycles, and that the result is that of the two in order."""
+    program.data += ["  .balign 16", "pair_data:", "  .word 0x40000000, 0x40400000, 0x40800000, 0x40a00000, 0, 0, 0, 0"]
+    setup = ["  la a0, pair_data", "  li a1, 0x3f800000", "  x_sset 0, a0, zero", "  x_sset 1, a0, zero", "  addi a2, a0, 16", "  x_sset 2, a2, zero",
+             "  li a4, 81", "  li a5, 3"] + [f"  fmv.w.x f{n}, a1" for n in range(4, 16)]
+
+    def timed(slots, first, second, results=()):
+        """`slots` of both together; results: (register, value) afterwards."""
+        program.out(*setup, "  .balign 8", "  nop", "  csrr a6, mcycle", f"  {first}", f"  {second}", "  csrr a7, mcycle", "  sub a6, a7, a6")
+        timed.test += 1
+        program.out(f"  li gp, {timed.test}", f"  li a1, {6 * (slots + 1)}", "  bne a6, a1, failed")
+        for register, value in results:
+            program.out(f"  fmv.x.w a6, {register}" if register[0] == "f" else f"  mv a6, {register}", f"  li a1, 0x{value:x}", "  bne a6, a1, failed")
+
+    timed.test = 0
+    one, two, three = 0x3F800000, 0x40000000, 0x40400000
+    add = "fadd.s f12, f13, f14"
+    timed(1, "addi a4, a4, 1", add, [("a4", 82), ("f12", two)])
+    for main in ("lui a4, 5", "auipc a4, 0", "mul a4, a4, a5", "mulhu a4, a4, a5", "lw a4, 0(a0)", "sb a4, 20(a0)", "sltu a4, a5, a4",
+                 "x_clz a4, a4", "x_shuf8 a4, a4, a5", "x_sset 0, a0, zero", "flw f4, 0(a0)", "fsw f4, 16(a0)", "x_ld64 f4, 8(a0)",
+                 "x_ld128 f4, 8(a0)", "x_st64 f4, 0(a2)", "x_ld2 f4, f6, X_STEP_0, X_STEP_0", "x_ld2st f4, f6, f8, X_STEP_0, X_STEP_0, X_STEP_0"):
+        timed(1, main, add, [("f12", two)])
+    for solo in ("fence", "csrr a4, mscratch", "div a4, a4, a5", "remu a4, a4, a5", "fmv.w.x f4, a1", "fmv.x.w a4, f4", "feq.s a4, f4, f5",
+                 "fcvt.s.w f4, a4", "fclass.s a4, f4"):
+        slots = 6 if solo[:3] in ("div", "rem") else 1
+        timed(slots + 1, solo, add, [("f12", two)])
+        timed(slots + 1, "addi a3, zero, 0", solo)
+    # AUX first, or two of a kind: one after the other.
+    timed(2, add, "addi a4, a4, 1", [("a4", 82)])
+    timed(2, add, "fadd.s f11, f12, f13", [("f11", three)])
+    timed(2, "addi a4, a4, 1", "addi a4, a4, 1", [("a4", 83)])
+    # A register that MAIN writes and AUX reads or writes; pairs and quads count as each of theirs.
+    timed(2, "flw f13, 0(a0)", add, [("f12", three)])
+    timed(2, "flw f12, 0(a0)", add, [("f12", two)])
+    timed(1, "fsw f12, 16(a0)", "fadd.s f12, f12, f14", [("f12", two)])
+    timed(2, "x_ld64 f12, 0(a0)", "fadd.s f4, f13, f13", [("f4", 0x40C00000)])
+    timed(1, "x_ld64 f12, 0(a0)", "fadd.s f4, f14, f11", [("f4", two), ("f12", two), ("f13", three)])
+    timed(2, "x_ld128 f12, 0(a0)", "fadd.s f4, f15, f15", [("f4", 0x41200000)])
+    timed(1, "x_ld128 f12, 0(a0)", "fadd.s f4, f11, f10", [("f4", two)])
+    timed(2, "x_ld2 f4, f6, X_STEP_0, X_STEP_0", "x_add_f32v2 f8, f6, f10", [("f8", three)])
+    timed(2, "x_ld2 f4, f6, X_STEP_0, X_STEP_0", "x_mv64 f4, f10", [("f4", one)])
+    timed(2, "flw f9, 0(a0)", "x_cvt_f32v4_f16v4 f8, f4")
+    timed(2, "flw f9, 0(a0)", "x_cvt_f16v4_f32v4 f4, f8")
+    timed(1, "flw f12, 0(a0)", "x_cvt_f16v4_f32v4 f4, f8")
+    timed(2, "flw f9, 0(a0)", "x_amp_io f4, f8, 0", [("f4", 0)])
+    timed(1, "x_ldst f4, f6, X_STEP_0, X_STEP_0", "x_mv64 f6, f8", [("f6", one), ("f4", two)])
+    timed(2, "flw f6, 0(a0)", "fmadd.s f4, f5, f7, f6", [("f4", three)])
+    # What a pair costs is what AUX costs.
+    for slots, text in ((5, "fdiv.s f12, f13, f14"), (5, "fsqrt.s f12, f13"), (3, "x_exp_f32 f12, f13"), (6, "x_log_f32 f12, f13"), (5, "x_tanh_f32 f12, f13"),
+                        (5, "x_sigmoid_f32 f12, f13"), (3, "x_rsqrt_f32 f12, f13"), (2, "x_exp_f16v2 f12, f13"), (2, "x_log_f16v2 f12, f13"),
+                        (1, "x_tanh_f16v2 f12, f13"), (2, "x_sigmoid_f16v2 f12, f13"), (1, "x_mac_f16v4 f12, f4, f6, f8"), (1, "x_urand64 f12")):
+        timed(slots, "addi a4, a4, 1", text, [("a4", 82)])
+        timed(slots + 1, text, "addi a4, a4, 1", [("a4", 82)])
+    # At pc = 4 mod 8 nothing pairs: MAIN there, AUX at the next aligned address, MAIN behind it.
+    program.out(*setup, "  .balign 8", "  csrr a6, mcycle", "  addi a4, a4, 1", f"  {add}", "  addi a4, a4, 1", "  csrr a7, mcycle", "  sub a6, a7, a6", "  li gp, 900",
+                "  li a1, 24", "  bne a6, a1, failed")
+    program.words = 1
+
+
+PROGRAMS = {"csr_map": csr_map, "csr_values": csr_values, "pairs": pairs}

@@ -1,7 +1,7 @@
 // The supervisor's control of workers: arguments and registers of x.run, exit codes, waits, x.sync, x.delay, and the time
 // each takes. All of it in one control program with six workers.
 #include "tessera/xtile.h"
-#include "traps.h"
+#include "traps.inc"
   .text
   .globl test_main
 

@@ -1,7 +1,7 @@
 // The exchange engine's faults on a tile alone: cause, the descriptor in mtval, the cycle in xfaultcyc, mepc at the
 // x.exchange; a phase without a fault; what uses a release up.
 #include "tessera/xtile.h"
-#include "traps.h"
+#include "traps.inc"
   .text
   .globl test_main
 

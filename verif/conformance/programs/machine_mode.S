@@ -1,6 +1,6 @@
 // Traps of every cause that one context can raise by itself, machine-mode CSRs, code that is written while it runs.
 // Runs in the supervisor and in a worker; what differs is chosen by bit 5 (F) of misa. Not for Linux user mode.
-#include "traps.h"
+#include "traps.inc"
   .text
   .globl test_main
 

@@ -114,6 +114,20 @@ tests:
   jalr t1, 1(t0)
 1:
   bne  t1, t0, failed
+  // The same where compressed instructions follow: without C the jump traps, and they are never reached. The file's
+  // header then says RVC, though its attributes do not.
+  li   gp, 11 << 1 | 1
+  la   t0, 1f
+  li   t1, 0
+1:
+  jalr t1, 2(t0)
+  j    2f
+  .option rvc
+  c.nop
+  c.nop
+  .option norvc
+2:
+  bnez t1, failed
   // C cannot be switched on or off.
   csrci misa, 4
   csrsi misa, 4

@@ -1,7 +1,7 @@
 // Traps of Xtile in a worker: memory accesses and streams with the order of their checks, roles, encodings, FS, loops,
 // and which word of a pair has happened.
 #include "tessera/xtile.h"
-#include "traps.h"
+#include "traps.inc"
   .text
   .globl test_main
 
