@@ -151,8 +151,7 @@ void add_exec_command(CLI::App& app, Context& context) {
                 sub.add_option("FILE", options->file, "Executable of tessera compile")->required();
                 options->inputs.add_to(sub);
                 options->machine.platform.clear();  // the executable knows its own
-                sub.add_flag("--check", options->machine.check_races,
-                             "Look for races between the contexts of a tile");
+                sub.add_flag("--check", options->machine.check_races, "Look for races between the contexts of a tile");
                 options->results.add_to(sub);
                 options->machine.add_to(sub);
                 return [options](Context& c) { return run_exec(c, *options); };

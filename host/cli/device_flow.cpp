@@ -235,6 +235,12 @@ void close_failed(Context& context, const FlowRequest& request, Machine* machine
   };
   if (machine != nullptr && !finished) attempt([&] { add_unfinished(context, *machine); });
   if (machine != nullptr && !finished) attempt([&] { finish_waves(context, *machine); });
+  if (machine != nullptr && !finished) {
+    // What went wrong may come from a race.
+    attempt([&] {
+      for (const TileRace& race : check_races(context, *machine)) context.warn(machine->text(race));
+    });
+  }
   record_failure(context, failure);
   attempt([&] { write_report_of(context, request, parts); });
 }

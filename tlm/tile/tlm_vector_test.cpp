@@ -224,6 +224,35 @@ struct Reference {
   }
 };
 
+TEST(TlmVector, RunClearsFcsrAndKeepsTheFloatState) {
+  const std::uint32_t off = encode(Op::csrrc, {0, csr::mstatus, 6}), look = encode(Op::csrrs, {11, csr::fcsr, 0});
+  const Code worker = {look,
+                       encode(Op::csrrwi, {0, csr::fcsr, 31}),
+                       encode(Op::csrrwi, {0, csr::frm, 3}),
+                       look,
+                       encode(Op::beq, {10, 0, 12}),
+                       encode(Op::addi, {6, 10, 0}),
+                       off,
+                       kExit};
+  // a0 = 0, then 0x6000: the second run switches FS off, so the third traps at its first look.
+  Bench bench(join(constants({{5, kWorkerCode}, {7, 0x6000}}),
+                   {encode(Op::x_run, {2, 5, 0, 0}), encode(Op::x_run, {2, 5, 7, 0}), encode(Op::x_run, {2, 5, 0, 0}),
+                    encode(Op::x_sync, {0, 0, 0})}),
+              worker);
+  EXPECT_EQ(bench.go().kind, TileStop::Kind::exception);
+  std::vector<std::uint32_t> seen;
+  std::vector<RetireRecord> traps;
+  for (const RetireRecord& r : bench.seen.records) {
+    if (r.context == 2 && r.trap) traps.push_back(r);
+    if (r.context == 2 && r.word == look && !r.trap) seen.push_back(r.xval);
+  }
+  EXPECT_EQ(seen, (std::vector<std::uint32_t>{0, 0x7f, 0, 0x7f}));
+  ASSERT_EQ(traps.size(), 1u);
+  EXPECT_EQ(traps[0].cause, 2u);
+  EXPECT_EQ(traps[0].word, look);
+  EXPECT_EQ(traps[0].pc, kWorkerCode);
+}
+
 TEST(TlmRandom, PowerOnStateAndOneStepForEachInstructionThatDraws) {
   for (ContextId id = 1; id < 7; ++id) {
     TileConfig config;
