@@ -73,6 +73,14 @@ module exchange_list #(
   logic [31:0] desc_q, desc_before_q;
   logic        piece_end, last, word_good;
 
+`ifdef TESSERA_FAULTS
+  logic faulty;  // planted fault, chosen at run time: sending begins a cycle late
+  initial faulty = ($test$plusargs("fault_exchange_time") != 0);
+`elsif TESSERA_FAULT_EXCHANGE_TIME
+  localparam logic faulty = 1'b1;
+`else
+  localparam logic faulty = 1'b0;
+`endif
   assign first_word  = queue_q[head_q];
   assign second_word = queue_q[head_q + 2'd1];
   assign kind        = first_word[1:0];
@@ -104,7 +112,7 @@ module exchange_list #(
       bad  = (kind == 2'd3) || (Send && (kind == 2'd2)) || cut;
       if (kind == 2'd1) empty = (second_word[30:19] == 12'd0) || (second_word[61:50] == 12'd0);
       if (kind == 2'd2) empty = (second_word[11:0] == 12'd0);
-      take = !late && !bad && (cycle_i + Ahead >= start);
+      take = !late && !bad && (cycle_i + Ahead >= (start + ((Send && faulty) ? 64'd1 : 64'd0)));
       case (first_word[3:2])
         2'd1: base = xbase1_i;
         2'd2: base = xbase2_i;

@@ -19,12 +19,15 @@ module tile_alu (
   assign less_s = (rs1_i[31] != rs2_i[31]) ? rs1_i[31] : less_u;
   assign equal  = (rs1_i == rs2_i);
 
-`ifdef TESSERA_FAULT_ADDER
-  // The planted fault of the lockstep tests: the carry from bit 15 into bit 16 is lost.
-  assign sum_o = {a_i[31:16] + b_i[31:16], a_i[15:0] + b_i[15:0]};
+`ifdef TESSERA_FAULTS
+  logic faulty;  // planted fault, chosen at run time: the carry from bit 15 into bit 16 is lost
+  initial faulty = ($test$plusargs("fault_adder") != 0);
+`elsif TESSERA_FAULT_ADDER
+  localparam logic faulty = 1'b1;
 `else
-  assign sum_o = a_i + b_i;
+  localparam logic faulty = 1'b0;
 `endif
+  assign sum_o = faulty ? {a_i[31:16] + b_i[31:16], a_i[15:0] + b_i[15:0]} : (a_i + b_i);
 
   always_comb begin
     case (f3_i)

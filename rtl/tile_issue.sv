@@ -82,7 +82,7 @@ module tile_issue (
   logic [6:0] request_q, request_d, stepped_q, stepped_d, broken_q, broken_d, stop_q, halted_q, halted_d, step_q,
               ebreakm_q, m_break_q, n_break_q, gone, here;
 
-  logic       owned, silent, arrived, sup_go, sup_issue, stopped, x_sup;
+  logic       owned, steal, silent, arrived, sup_go, sup_issue, stopped, x_sup;
   logic [7:0] owned_wide;
   logic [6:0] x_mask;
 
@@ -95,7 +95,16 @@ module tile_issue (
   end
 
   assign owned_wide   = {2'b00, owned_q};
-  assign owned        = owned_wide[slot_i];
+`ifdef TESSERA_FAULTS
+  logic faulty;  // planted fault, chosen at run time: the supervisor takes the slot of a running worker now and then
+  initial faulty = ($test$plusargs("fault_slot") != 0);
+`elsif TESSERA_FAULT_SLOT
+  localparam logic faulty = 1'b1;
+`else
+  localparam logic faulty = 1'b0;
+`endif
+  assign steal        = faulty && (state_q == tile_pkg::SupRun) && (count_q == 32'd0) && (pc_q[0][5:2] == 4'hF);
+  assign owned        = owned_wide[slot_i] && !steal;
   assign silent       = (rounds_q[slot_i] != 3'd0);
   assign f_vacant_o   = !owned;
   assign f_comp_o     = (rounds_q[slot_i] == 3'd1);

@@ -45,11 +45,15 @@ module tile_loop (
   assign remaining_o     = remaining;
   assign dbg_remaining_o = remaining_q[dbg_ctx_i];
 
-`ifdef TESSERA_FAULT_LOOP_END
-  assign at_end = active_o && (sequential_i == (end_q[ctx_i] + 32'd8));
+`ifdef TESSERA_FAULTS
+  logic faulty;  // planted fault, chosen at run time: the body is a doubleword longer
+  initial faulty = ($test$plusargs("fault_loop_end") != 0);
+`elsif TESSERA_FAULT_LOOP_END
+  localparam logic faulty = 1'b1;
 `else
-  assign at_end = active_o && (sequential_i == end_q[ctx_i]);
+  localparam logic faulty = 1'b0;
 `endif
+  assign at_end   = active_o && (sequential_i == (end_q[ctx_i] + (faulty ? 32'd8 : 32'd0)));
   assign last     = (remaining == 32'd1);
   assign body_end = sequential_i + {22'd0, body_i, 3'b000};
   assign next_o   = set_i ? ((count_i == 32'd0) ? body_end : sequential_i) :

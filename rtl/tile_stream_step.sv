@@ -8,13 +8,16 @@ module tile_stream_step (
 );
   logic [31:0] stride_a, stride_b;
 
-  assign stride_a = {{13{strides_i[15]}}, strides_i[15:0], 3'd0};
-`ifdef TESSERA_FAULT_STREAM_STRIDE
-  // The planted fault: stride B without its sign.
-  assign stride_b = {13'd0, strides_i[31:16], 3'd0};
+`ifdef TESSERA_FAULTS
+  logic faulty;  // planted fault, chosen at run time: stride B without its sign
+  initial faulty = ($test$plusargs("fault_stream_stride") != 0);
+`elsif TESSERA_FAULT_STREAM_STRIDE
+  localparam logic faulty = 1'b1;
 `else
-  assign stride_b = {{13{strides_i[31]}}, strides_i[31:16], 3'd0};
+  localparam logic faulty = 1'b0;
 `endif
+  assign stride_a = {{13{strides_i[15]}}, strides_i[15:0], 3'd0};
+  assign stride_b = {{13{strides_i[31] && !faulty}}, strides_i[31:16], 3'd0};
 
   always_comb begin
     case (step_i)

@@ -96,14 +96,18 @@ module xtile_amp_engine (
       if (x_set_i ? live1_q[x_ctx_i] : live0_q[x_ctx_i]) x_sum = x_set_i ? set1_q[x_ctx_i] : set0_q[x_ctx_i];
     end
   end
+`ifdef TESSERA_FAULTS
+  logic faulty;  // planted fault, chosen at run time: the four products are added in another order
+  initial faulty = ($test$plusargs("fault_amp_order") != 0);
+`elsif TESSERA_FAULT_AMP_ORDER
+  localparam logic faulty = 1'b1;
+`else
+  localparam logic faulty = 1'b0;
+`endif
   xtile_dot4 u_dot (
     .clk_i, .rst_ni, .valid_i(x_half_i),
-`ifdef TESSERA_FAULT_AMP_ORDER
-    .a0_i(x_a0_i), .a1_i(x_a2_i), .a2_i(x_a1_i), .a3_i(x_a3_i),
-    .b_i({x_weight[63:48], x_weight[31:16], x_weight[47:32], x_weight[15:0]}), .sum_o(n_products)
-`else
-    .a0_i(x_a0_i), .a1_i(x_a1_i), .a2_i(x_a2_i), .a3_i(x_a3_i), .b_i(x_weight), .sum_o(n_products)
-`endif
+    .a0_i(x_a0_i), .a1_i(faulty ? x_a2_i : x_a1_i), .a2_i(faulty ? x_a1_i : x_a2_i), .a3_i(x_a3_i),
+    .b_i(faulty ? {x_weight[63:48], x_weight[31:16], x_weight[47:32], x_weight[15:0]} : x_weight), .sum_o(n_products)
   );
   xtile_lane u_fused (
     .clk_i, .rst_ni, .valid_i(x_single_i), .op_i(xtile_pkg::LaneMac), .a_i(x_a_i), .b_i(x_single_weight), .c_i(x_sum),

@@ -12,6 +12,15 @@ module xtile_narrow (
   logic [16:0] chance;
   logic        up;
 
+`ifdef TESSERA_FAULTS
+  logic faulty;  // planted fault, chosen at run time: f16 results are cut, not rounded
+  initial faulty = ($test$plusargs("fault_simd_round") != 0);
+`elsif TESSERA_FAULT_SIMD_ROUND
+  localparam logic faulty = 1'b1;
+`else
+  localparam logic faulty = 1'b0;
+`endif
+
   always_comb begin
     result_o = 16'd0;
     exponent = 8'd0;
@@ -36,9 +45,7 @@ module xtile_narrow (
         end
         chance = {1'b0, sig[52:37]} + {1'b0, random_i};
         up = stochastic_i ? chance[16] : sig[52] && (sig[53] || sig[51:0] != 52'd0);
-`ifdef TESSERA_FAULT_SIMD_ROUND
-        up = 1'b0;
-`endif
+        if (faulty) up = 1'b0;
         result_o[14:0] = {field, sig[62:53]} + {14'd0, up};
       end
       result_o[15] = value_i[31];

@@ -23,6 +23,15 @@ module xtile_round #(
   logic [EW-1:0]      field;
   logic               up;
 
+`ifdef TESSERA_FAULTS
+  logic faulty;  // planted fault, chosen at run time: f16 results are cut, not rounded
+  initial faulty = ($test$plusargs("fault_simd_round") != 0);
+`elsif TESSERA_FAULT_SIMD_ROUND
+  localparam logic faulty = 1'b1;
+`else
+  localparam logic faulty = 1'b0;
+`endif
+
   always_comb begin
     result_o = '0;
     biased = 11'sd0;
@@ -47,9 +56,7 @@ module xtile_round #(
           sig[0] = sig[0] || ((sig_i & ~({FR{1'b1}} << shift)) != '0);
         end
         up = sig[Low-1] && (sig[Low] || sig[Low-2:0] != '0);
-`ifdef TESSERA_FAULT_SIMD_ROUND
-        if (FW == 10) up = 1'b0;
-`endif
+        if (faulty && (FW == 10)) up = 1'b0;
         // A carry out of the fraction goes into the exponent, and from the largest to infinity.
         result_o[EW+FW-1:0] = {field, sig[FR-2:Low]} + {{(EW + FW - 1){1'b0}}, up};
       end

@@ -110,7 +110,7 @@ class LockstepTile final : public TileModel {
   RetireObserver* observer_ = nullptr;
   std::array<Lane, 7> lanes_;
   Counts counts_;
-  std::uint64_t pauses_ = 0;  // syncs and halts
+  std::uint64_t pauses_ = 0;         // syncs and halts
   Cycle position_ = 0;               // RTL has done everything before
   Cycle release_ = 0;                // Z of the phase
   Cycle resume_ = 0;                 // cycle of the last start, release, or end of an exchange or packet window

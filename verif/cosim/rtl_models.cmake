@@ -47,7 +47,7 @@ endif()
 tessera_cosim_model(tessera_cosim_traced Vtile_core_traced -O1 rtl_tile_traced.cpp TRACE_FST TRACE_STRUCTS
                     VERILATOR_ARGS ${TILE_CORE_WARNINGS})
 tessera_cosim_model(tessera_cosim_faulty Vtile_core_faulty -O1 rtl_tile_faulty.cpp TRACE_FST TRACE_STRUCTS
-                    VERILATOR_ARGS ${TILE_CORE_WARNINGS} +define+TESSERA_FAULT_ADDER)
+                    VERILATOR_ARGS ${TILE_CORE_WARNINGS} +define+TESSERA_FAULTS)
 
 tessera_test(rtl_random_test LABEL rtl SOURCES rtl_random_test.cpp DEPENDS tessera_cosim)
 tessera_test(rtl_exchange_test LABEL rtl SOURCES rtl_exchange_test.cpp DEPENDS tessera_cosim)

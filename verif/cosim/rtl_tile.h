@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "tlm/tile/tile_model.h"
 
@@ -29,7 +30,16 @@ class RtlTile : public TileModel {
 [[nodiscard]] std::unique_ptr<RtlTile> make_rtl_tile(const TileConfig& config);
 /// The same with signal tracing compiled in (library tessera_cosim_traced).
 [[nodiscard]] std::unique_ptr<RtlTile> make_traced_rtl_tile(const TileConfig& config);
-/// For tests of lockstep: the carry into bit 16 of the adder is lost (library tessera_cosim_faulty).
-[[nodiscard]] std::unique_ptr<RtlTile> make_faulty_rtl_tile(const TileConfig& config);
+/// For tests that must find a fault (library tessera_cosim_faulty), one of:
+///  adder          the carry into bit 16 of the adder is lost
+///  loop_end       the body of a hardware loop is a doubleword longer
+///  slot           the supervisor takes the slot of a running worker now and then
+///  exchange_time  sending on the exchange begins a cycle late
+///  stream_stride  stride B of a stream loses its sign
+///  simd_round     f16 results are cut, not rounded
+///  amp_order      the matrix product adds its four products in another order
+///  none
+[[nodiscard]] std::unique_ptr<RtlTile> make_faulty_rtl_tile(const TileConfig& config,
+                                                            const std::string& fault = "adder");
 
 }  // namespace tessera

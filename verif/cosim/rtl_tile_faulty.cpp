@@ -1,4 +1,4 @@
-// The RTL tile with a wrong bit in its adder and tracing compiled in, for tests that lockstep finds the fault.
+// The RTL tile with faults that can be planted, and tracing, compiled in.
 #include <verilated_fst_c.h>
 
 #include "Vtile_core_faulty.h"
@@ -6,8 +6,8 @@
 
 namespace tessera {
 
-std::unique_ptr<RtlTile> make_faulty_rtl_tile(const TileConfig& config) {
-  return std::make_unique<RtlTileModel<Vtile_core_faulty, true>>(config);
+std::unique_ptr<RtlTile> make_faulty_rtl_tile(const TileConfig& config, const std::string& fault) {
+  return std::make_unique<RtlTileModel<Vtile_core_faulty, true>>(config, "+fault_" + fault);
 }
 
 }  // namespace tessera

@@ -15,6 +15,7 @@
 #include <deque>
 #include <limits>
 #include <stdexcept>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -34,7 +35,8 @@ struct CountsLines : std::false_type {};
 template <class Model, bool traced = false>
 class RtlTileModel final : public RtlTile {
  public:
-  explicit RtlTileModel(const TileConfig& config);
+  /// `plus` is an argument for the model's $test$plusargs.
+  explicit RtlTileModel(const TileConfig& config, const std::string& plus = {});
   ~RtlTileModel() override;
 
   void start(Address pc, Cycle at) override { start_context(0, pc, at); }
@@ -158,9 +160,13 @@ class RtlTileModel final : public RtlTile {
 };
 
 template <class Model, bool traced>
-RtlTileModel<Model, traced>::RtlTileModel(const TileConfig& config)
+RtlTileModel<Model, traced>::RtlTileModel(const TileConfig& config, const std::string& plus)
     : config_(config), model_(&context_, "tile"), sram_(config.sram_bytes) {
   if (config.sram_bytes % 8 != 0) throw std::logic_error("SRAM of an RTL tile: a multiple of 8 bytes");
+  if (!plus.empty()) {
+    const char* arguments[] = {"", plus.c_str()};
+    context_.commandArgs(2, arguments);
+  }
   if constexpr (traced) context_.traceEverOn(true);
   model_.tile_i = config.tile;
   model_.ipu_i = config.ipu;
