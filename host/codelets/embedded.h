@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -9,8 +10,8 @@ namespace tessera {
 
 /// The relocatable object of all codelets and firmware (build/lib/tessera/codelets.o).
 [[nodiscard]] std::vector<std::uint8_t> embedded_codelets();
-/// The text of firmware/include/tessera/vertex.h, for user codelets.
-[[nodiscard]] std::string embedded_vertex_header();
+/// The headers tessera/vertex.h, machine.h and xtile.h by name, for user codelets.
+[[nodiscard]] std::map<std::string, std::string> embedded_headers();
 /// Flags of the codelet compiler, separated by spaces.
 [[nodiscard]] std::string codelet_compiler_flags();
 

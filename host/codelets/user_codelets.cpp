@@ -92,7 +92,7 @@ class Compiler {
   Compiler(std::string source, const Scratch& scratch) : source_(std::move(source)), log_(scratch.path() / "log") {
     const fs::path include = scratch.path() / "include";
     fs::create_directories(include / "tessera");
-    std::ofstream(include / "tessera" / "vertex.h") << embedded_vertex_header();
+    for (const auto& [name, text] : embedded_headers()) std::ofstream(include / "tessera" / name) << text;
     std::istringstream flags(codelet_compiler_flags());
     flags_.assign(std::istream_iterator<std::string>(flags), {});
     flags_.push_back("-I" + include.string());

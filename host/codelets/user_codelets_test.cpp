@@ -69,6 +69,36 @@ TEST_F(UserCodelets, AreAddedLinkedAndCached) {
   ASSERT_EQ(std::distance(fs::directory_iterator(folder_ / "cache"), fs::directory_iterator()), 1);
 }
 
+TEST_F(UserCodelets, MayUseXtile) {
+  const std::string path = write(
+      "#include \"tessera/xtile.h\"\n"
+      "VERTEX(Sum3, IN(f16, x, 8), OUT(f32, y)) {\n"
+      "  const f16x4* p = (const f16x4*)state->x;\n"
+      "  const f16x4 a = x_ld64(p, 8), ones = {x_from_bits(0x3c003c00), x_from_bits(0x3c003c00)};\n"
+      "  f32 sum = x_dot_f16v4(a, ones, 0.0f);\n"
+      "  x_rpti(2, (X_IOX(io0, p), X_IOF(io1, sum)), X_NONE, X_USES(p4, p6), X_PAIR(X_LD64(p4, 8, io0), X_FNOP),\n"
+      "         X_PAIR(X_NOP, X_DOT_F16V4(io1, p4, p4, io1)));\n"
+      "  *state->y = sum;\n}\n");
+  CodeletLibrary library = CodeletLibrary::builtin();
+  library.add(compile_user_codelets(path), path);
+  EXPECT_GT(link(library, {"Sum3"}, 0x50000).needs.at("Sum3").size(), 0u);
+  // The loops of the source tree: every vertex is accepted, with hardware loops and streams.
+  const std::string firmware = TESSERA_SOURCE "/firmware/codelets/";
+  for (const auto& [file, codelet] :
+       {std::pair{"vector_loops.c", "ExpVectors_f16"}, {"matrix_loops.c", "MatMulAmp_f32"}}) {
+    CodeletLibrary all = CodeletLibrary::builtin();
+    const std::size_t before = all.codelets().size();
+    all.add(compile_user_codelets(firmware + file), file);
+    EXPECT_GE(all.codelets().size(), before + 2);
+    EXPECT_EQ(all.at(codelet).fields[0].align, 8u);
+  }
+  EXPECT_NE(
+      refused("#include \"tessera/xtile.h\"\nVERTEX(Bad, OUT(f32, y)) { x_block(X_NONE, X_NONE, X_USES(p4), X_MV64(p4, "
+              "p5)); }")
+          .find("X_P_p5"),
+      std::string::npos);
+}
+
 TEST_F(UserCodelets, CompilerMessagesReachTheUser) {
   EXPECT_NE(refused("VERTEX(Bad, OUT(f32, y)) { state->z[0] = 1; }").find("no member named 'z'"), std::string::npos);
 }
