@@ -27,8 +27,14 @@ void TlmTile::update_debugging() {
     debugging_ = debugging_ || d.request || d.stepped || d.broken || d.step || d.ebreakm;
 }
 
-void TlmTile::debug_halt(std::uint8_t contexts, Cycle at) { command({at, contexts, false}); }
-void TlmTile::debug_resume(std::uint8_t contexts, Cycle at) { command({at, contexts, true}); }
+void TlmTile::debug_halt(std::uint8_t contexts, Cycle at) { command({at, contexts, DebugCommand::Kind::halt}); }
+
+void TlmTile::debug_resume(std::uint8_t contexts, Cycle at) {
+  for (const DebugCommand& c : commands_)
+    if (c.kind == DebugCommand::Kind::write && (c.contexts & contexts) != 0 && c.at > at)
+      throw std::logic_error("a context is resumed before a debug write of its state is done");
+  command({at, contexts, DebugCommand::Kind::resume});
+}
 
 void TlmTile::command(const DebugCommand& command) {
   if (command.at < done_before_) throw std::logic_error("a debug command for a cycle that has passed");
@@ -41,11 +47,23 @@ void TlmTile::act(const DebugCommand& command) {
   done_before_ = std::max(done_before_, command.at);
   for (TileContext& c : contexts_) {
     if ((command.contexts >> c.id & 1) == 0) continue;
-    if (command.resume)
-      resume(c, command.at);
-    else
-      debug_[c.id].request = true;
+    switch (command.kind) {
+      case DebugCommand::Kind::halt:
+        debug_[c.id].request = true;
+        break;
+      case DebugCommand::Kind::resume:
+        resume(c, command.at);
+        break;
+      case DebugCommand::Kind::write:
+        write_state(c, command.space, command.number, command.value);
+    }
   }
+}
+
+bool TlmTile::live() const {
+  for (const TileContext& c : contexts_)
+    if (!c.supervisor() && c.run == Run::running) return true;
+  return supervisor_candidate() != kNever || mode_ == Mode::exchange || mode_ == Mode::packet;
 }
 
 void TlmTile::resume(TileContext& c, Cycle at) {
@@ -123,31 +141,36 @@ void TlmTile::debug_write(ContextId context, DebugSpace space, unsigned number, 
   TileContext& c = contexts_.at(context);
   if (c.run != Run::halted && c.run != Run::idle && c.run != Run::excepted)
     throw std::logic_error("a debug write to a context that is not halted");
+  if (space == DebugSpace::amp) throw std::logic_error("AMP state cannot be written by the debug port");
+  (void)debug_read(context, space, number);  // refuses what is not there
+  if (!live()) return write_state(c, space, number, value);
+  // The port takes one write a cycle, and beside what runs that can be told.
+  const Cycle at = std::max(done_before_, next_write_);
+  next_write_ = at + 1;
+  command({at, static_cast<std::uint8_t>(1u << context), DebugCommand::Kind::write, space, number, value});
+}
+
+void TlmTile::write_state(TileContext& c, DebugSpace space, unsigned number, std::uint32_t value) {
   switch (space) {
     case DebugSpace::x:
-      if (number > 31) break;
       if (number != 0) c.x[number] = value;
-      return;
+      break;
     case DebugSpace::f:
-      if (number > 31) break;
       if (!c.supervisor()) c.f[number] = value;
-      return;
+      break;
     case DebugSpace::csr:
       write_debug_csr(c, number, value);
-      return;
+      break;
     case DebugSpace::pc:
-      if (number != 0) break;
       c.pc = value;
       c.looping = false;
-      return;
-    case DebugSpace::amp:
-      throw std::logic_error("AMP state cannot be written by the debug port");
+      break;
     case DebugSpace::stream:
-      if (number > 5) break;
       if (!c.supervisor()) (number < 3 ? c.stream[number] : c.stride[number - 3]) = value;
-      return;
+      break;
+    case DebugSpace::amp:
+      break;
   }
-  throw std::out_of_range("the debug space has no such number");
 }
 
 void TlmTile::write_debug_csr(TileContext& c, unsigned number, std::uint32_t value) {

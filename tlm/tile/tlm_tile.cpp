@@ -87,7 +87,7 @@ std::optional<TileStop> TlmTile::step(Cycle limit) {
 void TlmTile::stand(const TileStop& stop) {
   stands_ = stop.kind == TileStop::Kind::limit ? stop.cycle : std::max(stop.cycle, last_issue_ + 6);
   // In fast mode issues are not noted one by one.
-  done_before_ = std::max(done_before_, last_issue_ + 1);
+  done_before_ = std::max({done_before_, last_issue_ + 1, stop.kind == TileStop::Kind::limit ? stop.cycle : 0});
 }
 
 bool TlmTile::exact() const {

@@ -166,9 +166,13 @@ class TlmTile final : public TileModel {
 
   // Debug port (tlm_debug.cpp).
   struct DebugCommand {
+    enum class Kind : std::uint8_t { halt, resume, write };
     Cycle at = 0;
     std::uint8_t contexts = 0;
-    bool resume = false;  ///< else halt
+    Kind kind = Kind::halt;
+    DebugSpace space = DebugSpace::x;  // of a write
+    unsigned number = 0;
+    std::uint32_t value = 0;
   };
   /// What keeps a context from issuing, and its xdcsr. A step counts from stepped_at + 1, an ebreak from broken_at + 6.
   struct DebugFlags {
@@ -185,6 +189,8 @@ class TlmTile final : public TileModel {
   /// An ebreak is issued: true if it halts and does not trap.
   bool breaks(TileContext& c, Cycle t);
   void issued(const TileContext& c, Cycle t);
+  [[nodiscard]] bool live() const;
+  void write_state(TileContext& c, DebugSpace space, unsigned number, std::uint32_t value);
   void write_debug_csr(TileContext& c, unsigned number, std::uint32_t value);
 
   // Threaded code (tlm_fast.cpp).
@@ -228,6 +234,7 @@ class TlmTile final : public TileModel {
   std::array<DebugFlags, 7> debug_;
   std::vector<DebugCommand> commands_;  ///< that have not acted yet, by cycle
   Cycle done_before_ = 0;               ///< commands for earlier cycles come too late
+  Cycle next_write_ = 0;                ///< in which the debug port is free for the next write while the tile is live
   bool attached_ = false;
   bool debugging_ = false;  ///< attached, or a flag or command is there: exact interleave
 

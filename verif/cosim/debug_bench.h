@@ -1,5 +1,5 @@
-// What tests of the debug port share: a small RTL tile with every record kept, and a worker's program with all that
-// takes its time.
+// What tests of the debug port share: a small tile with every record kept, and a worker's program with all that takes
+// its time. The tile is RTL, or TLM where TESSERA_DEBUG_TLM is defined: the same tests hold for both.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -8,7 +8,11 @@
 #include <vector>
 
 #include "tlm/tile/assembler.h"
+#ifdef TESSERA_DEBUG_TLM
+#include "tlm/tile/tlm_tile.h"
+#else
 #include "verif/cosim/rtl_tile.h"
+#endif
 
 namespace tessera::debug_bench {
 
@@ -57,7 +61,11 @@ struct Bench {
   Bench() {
     TileConfig config;
     config.sram_bytes = 65536;
+#ifdef TESSERA_DEBUG_TLM
+    tile = std::make_unique<TlmTile>(config);
+#else
     tile = make_rtl_tile(config);
+#endif
     tile->observe(&seen);
     tile->debug_attach(true);
     load(kHandler, handler());
@@ -65,7 +73,25 @@ struct Bench {
   void load(Address at, const Code& code) {
     tile->write_memory(at, reinterpret_cast<const std::uint8_t*>(code.data()), 4 * code.size());
   }
-  TileStop run(Cycle limit = 1'000'000) { return tile->run(limit, nullptr, nullptr); }
+  TileStop run(Cycle limit = 1'000'000) {
+    for (;;) {
+      const TileStop stop = tile->run(limit, nullptr, nullptr);
+      if (stop.kind != Kind::exchange) return stop;
+      finish_exchange(stop);
+    }
+  }
+  /// The fabric of an interval-based tile, as far as these tests go: nothing to do, or one receive from a silent tile.
+  void finish_exchange(const TileStop& stop) {
+    std::uint64_t header = 0, receive = 0;
+    tile->read_memory(stop.value, reinterpret_cast<std::uint8_t*>(&header), sizeof header);
+    tile->read_memory(stop.value + 8, reinterpret_cast<std::uint8_t*>(&receive), sizeof receive);
+    ExchangeResult result{stop.cycle, {}};
+    if (ExchangeHeader::unpack(header).receives != 0) {
+      const Cycle silent = tile->supervisor_csr(csr::xsyncz) + ExchangeDescriptor::unpack(receive).start;
+      result = {silent, ExchangeResult::Fault{trap::exchange_underrun, silent, stop.value + 8}};
+    }
+    tile->finish_exchange(result);
+  }
   void step_mode(ContextId c, bool on) { tile->debug_write(c, Space::csr, kXdcsr, on ? kStep : 0); }
   std::uint32_t x(ContextId c, unsigned number) { return tile->debug_read(c, Space::x, number); }
   [[nodiscard]] std::vector<Cycle> cycles(ContextId c) const {
@@ -75,7 +101,7 @@ struct Bench {
     return out;
   }
   Recorder seen;
-  std::unique_ptr<RtlTile> tile;
+  std::unique_ptr<TileModel> tile;
 };
 
 }  // namespace tessera::debug_bench
