@@ -29,12 +29,12 @@ struct RetireRecord {
   bool trap = false;    ///< a trap record: nothing retired
   Address pc = 0;
   std::uint32_t word = 0;  ///< the instruction
-  Address next_pc = 0;     ///< pc of this context's next issue (the handler after a trap; the same pc if excepted)
+  Address next_pc = 0;  ///< of this context's next issue; MAIN of a pair: pc + 4; trap: the handler, or pc if excepted
   std::uint32_t cause = 0, tval = 0;  ///< of a trap
   std::uint8_t xrd = 0;               ///< x register written; 0 is none
   std::uint32_t xval = 0;
   std::array<FWrite, 3> fwrite{};
-  std::uint8_t fflags = 0;  ///< accrued flags that this instruction raised (not the sticky sum)
+  std::uint8_t fflags = 0;                   ///< accrued flags that this instruction raised (not the sticky sum)
   bool mem_read = false, mem_write = false;  ///< x.amp.ldw tells its reads by `amp_words` alone
   std::array<Address, 2> read_addr{};
   Address write_addr = 0;
