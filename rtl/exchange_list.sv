@@ -145,7 +145,7 @@ module exchange_list #(
   logic [1:0] taken_words;
   assign taken_words = !take ? 2'd0 : two ? 2'd2 : 2'd1;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       head_q       <= 2'd0;
       tail_q       <= 2'd0;
@@ -251,7 +251,7 @@ module exchange_list #(
     desc_before_q <= desc_q;
   end
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       begun_q       <= 1'b0;
       ended_q       <= 1'b0;

@@ -182,7 +182,7 @@ module fpu (
   logic signed [10:0] s1_pexp_q, s1_zexp_q;
   logic        [23:0] s1_xsig_q, s1_ysig_q, s1_zsig_q;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       s1_valid_q <= 1'b0;
     end else begin
@@ -274,7 +274,7 @@ module fpu (
   logic signed [10:0] s2_exp_q;
   logic        [63:0] s2_sig_q;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       s2_valid_q <= 1'b0;
     end else begin
@@ -339,7 +339,7 @@ module fpu (
   logic [31:0] result_q;
   logic [4:0]  fflags_q;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       result_q <= 32'd0;
       fflags_q <= 5'd0;

@@ -140,7 +140,7 @@ module fpu_divsqrt (
   logic a_less;
   assign a_less = a_sig < b_sig;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       active_q <= 6'd0;
       tick_q <= 5'd0;

@@ -40,27 +40,32 @@ module tile #(
 );
   localparam logic [31:0] SramEnd = tessera_pkg::SRAM_BASE + (Doublewords * 8);
 
-  logic unit_clk, unit_on, simd_clk, simd_on, trans_clk, trans_on, amp_clk, amp_on;
+  logic unit_clk, unit_on, state_clk, state_on, simd_clk, simd_on, trans_clk, trans_on, amp_clk, amp_on;
 
   tile_clock_gate u_unit_clock (
     .clk_i,
-    .enable_i(unit_on),
+    .enable_i(unit_on || !rst_ni),
     .clk_o(unit_clk)
   );
 
+  tile_clock_gate u_state_clock (
+    .clk_i,
+    .enable_i(state_on || !rst_ni),
+    .clk_o(state_clk)
+  );
   tile_clock_gate u_simd_clock (
     .clk_i,
-    .enable_i(simd_on),
+    .enable_i(simd_on || !rst_ni),
     .clk_o(simd_clk)
   );
   tile_clock_gate u_trans_clock (
     .clk_i,
-    .enable_i(trans_on),
+    .enable_i(trans_on || !rst_ni),
     .clk_o(trans_clk)
   );
   tile_clock_gate u_amp_clock (
     .clk_i,
-    .enable_i(amp_on),
+    .enable_i(amp_on || !rst_ni),
     .clk_o(amp_clk)
   );
 
@@ -89,6 +94,8 @@ module tile #(
     .quiescent_o(),
     .unit_clk_i(unit_clk),
     .unit_on_o(unit_on),
+    .state_clk_i(state_clk),
+    .state_on_o(state_on),
     .simd_clk_i(simd_clk),
     .simd_on_o(simd_on),
     .trans_clk_i(trans_clk),

@@ -21,6 +21,11 @@ module tile_core (
   input  logic        unit_clk_i,
   output logic        unit_on_o,
 
+  // Gated clock of registers that few instructions write: CSRs, streams, loops, what x.run gives. By the same rule, and it
+  // rises in reset and with dbg_we_i too.
+  input  logic        state_clk_i,
+  output logic        state_on_o,
+
   // Gated clocks of SIMD and random numbers, of the transcendental unit and of the AMP, each by the same rule.
   input  logic        simd_clk_i,
   output logic        simd_on_o,
@@ -223,7 +228,7 @@ module tile_core (
   // X: tile_execute.
   logic [2:0]  r_frm, e_ctx, e_slots, e_zone;
   logic        e_break, e_valid, e_except, e_quit, e_sync, e_exch, e_pkt, e_ldw, x_fetch_bad, trap, aux_trap, e_aux, lone_aux,
-               csr_written, x_ok, e_int_ok, x_load, x_load2, x_store, x_stream, x_sset, stream_csr_we, codes_pending;
+               csr_written, x_ok, e_int_ok, x_load, x_load2, x_store, x_stream, x_sset, stream_csr_we, codes_pending, exec_state_on;
   logic [31:0] e_next_pc, e_delay, dbg_csr, xwstack, xwstksz, xwra, xbase1, xbase2, xbase3, xsource, addr, addr2,
                store_addr, tval, csr_after, e_val;
   logic [5:0]  e_run;
@@ -259,7 +264,7 @@ module tile_core (
   logic [127:0] w_faux_val;
 
   // Pins that much logic hangs on are registered, which a chip wants as much as a simulator.
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       cycle_q        <= 64'd0;
       slot_q         <= 3'd0;
@@ -309,7 +314,7 @@ module tile_core (
   );
 
   tile_read u_read (
-    .clk_i, .start_valid_i(start_valid_q), .start_ctx_i(start_ctx_q), .r_valid_i(r_valid), .r_ctx_i(r_ctx),
+    .clk_i, .state_clk_i, .start_valid_i(start_valid_q), .start_ctx_i(start_ctx_q), .r_valid_i(r_valid), .r_ctx_i(r_ctx),
     .r_pc_i(r_pc), .r_ir_i(r_ir), .r_frm_i(r_frm), .e_rs2_i(e_rs2), .e_rs3_i(e_rs3), .e_run_i(e_run),
     .dbg_x_we_i(dbg_x_we), .dbg_f_we_i(dbg_f_we), .dbg_wdata_i,
     .dbg_row_i(dbg_row), .w_xwe_i(w_xwe), .w_fmain_we_i(w_fmain_we), .w_fmain_pair_i(w_fmain_pair),
@@ -337,7 +342,7 @@ module tile_core (
   );
 
   tile_execute u_execute (
-    .clk_i, .rst_ni, .dbg_en_i, .dbg_ctx_i, .dbg_sel_i, .dbg_pc_we_i(dbg_pc_we), .dbg_csr_we_i(dbg_csr_we),
+    .clk_i, .state_clk_i, .rst_ni, .state_on_o(exec_state_on), .dbg_en_i, .dbg_ctx_i, .dbg_sel_i, .dbg_pc_we_i(dbg_pc_we), .dbg_csr_we_i(dbg_csr_we),
     .dbg_wdata_i, .dbg_dcsr_i(dbg_dcsr), .dbg_wstat_i({excepted_o[6:1], 2'b00, f_busy}), .ebreakm_i(ebreakm),
     .e_break_o(e_break), .z_i(z), .slot_i(slot_q), .x_slot_i(x_slot),
     .exch_open_i(exch_open), .xfaultcyc_i(xfaultcyc), .tile_i(tile_q), .ipu_i(ipu_q), .ntiles_i(ntiles_q),
@@ -371,7 +376,7 @@ module tile_core (
   );
 
   tile_streams u_streams (
-    .clk_i, .ctx_i(x_ctx), .stream_i(x_dec.stream), .uses_i(x_dec.uses), .steps_i(x_word[30:25]), .move_i(x_stream),
+    .clk_i(state_clk_i), .ctx_i(x_ctx), .stream_i(x_dec.stream), .uses_i(x_dec.uses), .steps_i(x_word[30:25]), .move_i(x_stream),
     .set_i(x_sset), .set_k_i(x_word[26:25]), .set_addr_i(x_rs1), .set_strides_i(x_rs2), .csr_i(x_dec.csr),
     .csr_we_i(stream_csr_we), .csr_number_i(x_word[22:20]), .csr_value_i(csr_after), .csr_read_o(stream_csr), .s0_o(s0),
     .s1_o(s1), .s2_o(s2), .w_ctx_i(ret_ctx_o), .w_mask_i(ret_streams_o), .w_s0_o(w_s0), .w_s1_o(w_s1), .w_s2_o(w_s2),
@@ -454,6 +459,8 @@ module tile_core (
     .w_fmain_val_o(w_fmain_val), .w_faux_val_o(w_faux_val), .flags_we_o(flags_we), .flags_o(flags),
     .records_busy_o(records_busy)
   );
+
+  assign state_on_o  = exec_state_on || start_valid_q;
 
   // Whatever has work or gets some now. Arrivals on the packet lane count too.
   assign unit_on_o   = eng_busy || pkt_wakes || div_lanes_busy || e_exch || e_pkt || release_q || stray_taken ||

@@ -2,6 +2,8 @@
 // written by an instruction is there for every instruction of a later issue cycle.
 module tile_csr (
   input  logic        clk_i,
+  input  logic        state_clk_i,    // gated: all but minstret; rises in reset and in cycles with state_on_o
+  output logic        state_on_o,
   input  logic        rst_ni,
   input  logic [63:0] cycle_i,        // issue cycle of the instruction in X
   input  logic [2:0]  slot_i,         // of the current cycle
@@ -222,7 +224,7 @@ module tile_csr (
   assign codes_pending_o = (code_valid_q != 8'd0);
   assign code_slot = (slot_i < 3'd2) ? (slot_i + 3'd4) : (slot_i - 3'd2);
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge state_clk_i) begin
     if (!rst_ni) begin
       xwstack_q    <= 32'd0;
       xwstksz_q    <= 32'd0;
@@ -272,12 +274,16 @@ module tile_csr (
     end
   end
 
-  always_ff @(posedge clk_i) begin
+  always_ff @(posedge state_clk_i) begin
     if (quit_i) code_q[quit_slot_i] <= rs1_i;
   end
 
+  // Few instructions write any of this, and flags are seldom new.
+  assign state_on_o = we || trap_i || mret_i || quit_i || (run_i != 6'd0) || codes_pending_o || dbg_we_i ||
+                      (flags_we_i && ((flags_i & ~fcsr_q[flags_ctx_i][4:0]) != 5'd0));
+
   // Per context. Two writers of one register in one cycle belong to different contexts.
-  always_ff @(posedge clk_i) begin
+  always_ff @(posedge state_clk_i) begin
     if (we) begin
       case (number)
         tessera_pkg::CSR_MTVEC: mtvec_q[ctx_i] <= {value[31:2], 2'b00};
@@ -296,7 +302,7 @@ module tile_csr (
     end
   end
 
-  always_ff @(posedge clk_i) begin
+  always_ff @(posedge state_clk_i) begin
     if (trap_i) begin
       mcause_q[ctx_i] <= {27'd0, trap_cause_i};
       mepc_q[ctx_i]   <= {trap_epc_i[31:2], 2'b00};
@@ -334,7 +340,7 @@ module tile_csr (
     if (dbg_we && (dbg_sel_i == tessera_pkg::CSR_MINSTRETH)) instret_q[dbg_ctx_i][63:32] <= dbg_wdata_i;
   end
 
-  always_ff @(posedge clk_i) begin
+  always_ff @(posedge state_clk_i) begin
     if (we) begin
       case (number)
         tessera_pkg::CSR_FFLAGS: fcsr_q[ctx_i][4:0] <= value[4:0];
@@ -361,11 +367,20 @@ module tile_csr (
   logic [1:0]  dbg_how;
   logic        dbg_we, dbg_fs;
   logic [31:0] dbg_hart;
-  assign dbg_how  = (dbg_en_i || dbg_we_i) ? tessera_pkg::csr_access(dbg_sel_i, dbg_ctx_i == 3'd0)
-                                           : tessera_pkg::CSR_ABSENT;
-  assign dbg_we   = dbg_we_i && (dbg_how == tessera_pkg::CSR_RW);
-  assign dbg_hart = hart_base_i + {29'd0, dbg_ctx_i};
-  assign dbg_fs   = !fs_off_q[dbg_ctx_i] && (dbg_ctx_i != 3'd0);
+  logic [63:0] dbg_mcycle;
+  always_comb begin
+    dbg_how    = tessera_pkg::CSR_ABSENT;
+    dbg_hart   = 32'd0;
+    dbg_fs     = 1'b0;
+    dbg_mcycle = 64'd0;
+    if (dbg_en_i || dbg_we_i) begin
+      dbg_how    = tessera_pkg::csr_access(dbg_sel_i, dbg_ctx_i == 3'd0);
+      dbg_hart   = hart_base_i + {29'd0, dbg_ctx_i};
+      dbg_fs     = !fs_off_q[dbg_ctx_i] && (dbg_ctx_i != 3'd0);
+      dbg_mcycle = cycle_i + 64'd3 + offset_q[dbg_ctx_i];
+    end
+  end
+  assign dbg_we = dbg_we_i && (dbg_how == tessera_pkg::CSR_RW);
   always_comb begin
     dbg_data_o = 32'd0;
     if (dbg_en_i && (dbg_sel_i == tessera_pkg::CSR_XDCSR)) begin
@@ -413,6 +428,4 @@ module tile_csr (
       endcase
     end
   end
-  logic [63:0] dbg_mcycle;
-  assign dbg_mcycle = cycle_i + 64'd3 + offset_q[dbg_ctx_i];
 endmodule

@@ -42,7 +42,7 @@ module tile_div (
                 {end_q[5] == tick_q, end_q[4] == tick_q, end_q[3] == tick_q,
                  end_q[2] == tick_q, end_q[1] == tick_q, end_q[0] == tick_q};
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       active_q <= 6'd0;
       tick_q   <= 6'd0;

@@ -68,7 +68,7 @@ module tile_exchange (
   assign header_bad  = (table_end > sram_end_i);
   assign begin_lists = head2_q;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       head1_q      <= 1'b0;
       head2_q      <= 1'b0;

@@ -2,6 +2,7 @@
 // lanes, engines, memory and records what it does. Instructions that are held come from tile_supervisor.
 module tile_execute (
   input  logic               clk_i,
+  input  logic               state_clk_i,        // gated, of CSRs, loops, streams
   input  logic               rst_ni,
   // Time and pins, registered.
   input  logic [2:0]         slot_i,
@@ -86,6 +87,7 @@ module tile_execute (
   output logic               e_break_o,          // ebreak that halts: no record, no trap
   output logic               e_ldw_o,            // x.amp.ldw
   output logic [2:0]         e_zone_o,
+  output logic               state_on_o,         // state_clk_i is wanted
   output logic [31:0]        dbg_csr_o,
   output logic [31:0]        xwstack_o,
   output logic [31:0]        xwstksz_o,
@@ -123,7 +125,7 @@ module tile_execute (
   logic [4:0]  mem_cause;
   logic [31:0] mem_tval, sum, alu_result, target, mtvec, mepc, epc, csr_read, sequential, loop_next, xrpt,
                dbg_xrpt;
-  logic        taken, jumps, csr_illegal, mem_trap, fs_on, group_missing, e_ok, e_any_trap, in_loop;
+  logic        taken, jumps, csr_illegal, mem_trap, fs_on, group_missing, csr_on, e_ok, e_any_trap, in_loop;
   logic [5:0]  run_mask;
   logic [1:0]  retire_count;
 
@@ -288,7 +290,8 @@ module tile_execute (
 
   assign sequential = x_pc_i + (x_pair_i ? 32'd8 : 32'd4);
   tile_loop u_loop (
-    .clk_i, .rst_ni,
+    .clk_i           (state_clk_i),
+    .rst_ni,
     .ctx_i           (x_ctx_i),
     .valid_i         (x_ok_o && !aux_trap_o && !e_break_o),
     .set_i           (x_dec_i.rpt && x_dec_i.legal),
@@ -329,8 +332,12 @@ module tile_execute (
   assign retire_count = e_sync_o || e_exch_o || e_pkt_o || e_break_o || !e_ok ? 2'd0 :
                         (x_pair_i && x_ok_o && !aux_trap_o) ? 2'd2 : 2'd1;
 
+  // Streams and loops change with these; an instruction in a loop may end a round.
+  assign state_on_o = csr_on || x_stream_o || x_sset_o || (x_valid_i && (in_loop || x_dec_i.rpt)) || dbg_pc_we_i;
+
   tile_csr u_csr (
-    .clk_i, .rst_ni,
+    .clk_i, .state_clk_i, .rst_ni,
+    .state_on_o    (csr_on),
     .cycle_i       (e_cycle_i),
     .slot_i,
     .tile_i,

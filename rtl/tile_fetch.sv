@@ -139,7 +139,7 @@ module tile_fetch (
   assign raise_o      = raise;
 
   // Snapshots. An injected trap has the pc of the instruction that began what failed; a stray packet, that of the next.
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       d_valid_q      <= 1'b0;
       d_inject_q     <= 1'b0;

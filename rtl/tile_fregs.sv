@@ -56,7 +56,10 @@ module tile_fregs (
   assign rd1_o      = {odd_q[row2], even_q[row2], odd_q[row1], rs1_i[0] ? odd_q[row1] : even_q[row1]};
   assign rd3_o      = {odd_q[row3], rs3_i[0] ? odd_q[row3] : even_q[row3]};
   assign store_o    = {odd_q[store_row], store_i[0] ? odd_q[store_row] : even_q[store_row]};
-  assign dbg_data_o = dbg_row_i[0] ? odd_q[dbg_row_i[7:1]] : even_q[dbg_row_i[7:1]];
+  always_comb begin
+    dbg_data_o = 32'd0;  // context 0 has no f registers
+    if (dbg_row_i[7:5] != 3'd0) dbg_data_o = dbg_row_i[0] ? odd_q[dbg_row_i[7:1]] : even_q[dbg_row_i[7:1]];
+  end
 
   assign main_row   = {wctx_i, wreg_main_i[4:1]};
   assign main_even  = we_main_i && (pair_main_i || !wreg_main_i[0]);

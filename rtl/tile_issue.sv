@@ -70,7 +70,7 @@ module tile_issue (
   logic [31:0] count_q, count_d;   // cycles until the supervisor may issue
   logic [2:0]  rounds_q [0:7];     // rounds left of the multi-slot operation in a slot
   logic [5:0]  owned_q, owned_d;
-  logic [6:0]  except_q, except_d;
+  logic [6:0]  except_q;
   logic [2:0]  zone_q;
 
   // From X (T+3) through T+4 to T+5: at its end the context states change, so they are new from T+6 on.
@@ -79,7 +79,7 @@ module tile_issue (
   logic [6:0] m_except_q, n_except_q;
 
   // What stops a context: a request, a finished step, an ebreak; stop_q is any of them.
-  logic [6:0] request_q, request_d, stepped_q, stepped_d, broken_q, broken_d, stop_q, halted_q, halted_d, step_q,
+  logic [6:0] request_q, stepped_q, stepped_d, broken_q, broken_d, stop_q, halted_q, halted_d, step_q,
               ebreakm_q, m_break_q, n_break_q, gone, here;
 
   logic       owned, steal, silent, arrived, sup_go, sup_issue, stopped, x_sup;
@@ -156,33 +156,29 @@ module tile_issue (
     end else if (x_hold_i) begin
       state_d = tile_pkg::SupHold;
     end
-    if ((start_valid_i && (start_ctx_i == 3'd0)) || (dbg_resume_i[0] && gone[0])) begin
+    if (start_valid_i && (start_ctx_i == 3'd0)) begin
       state_d = tile_pkg::SupRun;
       count_d = 32'd0;
     end
   end
 
   assign x_mask   = 7'd1 << x_ctx_i;
-  assign owned_d  = ((owned_q | n_run_q | (start_valid_i ? start_mask[6:1] : 6'd0)) & ~n_gone_q) |
-                    (gone[6:1] & dbg_resume_i[6:1]);
+  assign owned_d  = (owned_q | n_run_q | (start_valid_i ? start_mask[6:1] : 6'd0)) & ~n_gone_q;
   assign gone     = except_q | n_except_q;
-  assign except_d = gone & ~dbg_resume_i;
   logic [6:0] start_mask;
   assign start_mask = 7'd1 << start_ctx_i;
 
-  // Flags of the debug port, as they stand in the next cycle. A resume undoes a step of this cycle and what an ebreak
-  // has done by the next one. A context is halted from the first cycle in which it would have issued.
+  // Flags of the debug port, as they stand in the next cycle if nothing is resumed then. A resume undoes a step of this
+  // cycle and what an ebreak has done by the next one. A context is halted from the first cycle in which it would have
+  // issued. The pins act in the flops alone, so that the issue does not hang on them.
   assign here      = 7'd1 << f_ctx_o;
-  assign request_d = (request_q & ~dbg_resume_i) | dbg_halt_i;
-  assign stepped_d = (stepped_q | ((f_valid_o && step_q[f_ctx_o] && !(sup_issue && engine_fault_i)) ? here : 7'd0)) &
-                     ~dbg_resume_i;
-  assign broken_d  = (broken_q | n_break_q) & ~dbg_resume_i;
-  assign halted_d  = (halted_q | ((stopped && !sup_issue && (owned ? !silent : sup_go)) ? here : 7'd0)) &
-                     ~dbg_resume_i;
+  assign stepped_d = stepped_q | ((f_valid_o && step_q[f_ctx_o] && !(sup_issue && engine_fault_i)) ? here : 7'd0);
+  assign broken_d  = broken_q | n_break_q;
+  assign halted_d  = halted_q | ((stopped && !sup_issue && (owned ? !silent : sup_go)) ? here : 7'd0);
   assign halted_o  = halted_q;
   assign ebreakm_o = ebreakm_q;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       state_q    <= tile_pkg::SupIdle;
       count_q    <= 32'd0;
@@ -208,7 +204,7 @@ module tile_issue (
       state_q    <= state_d;
       count_q    <= count_d;
       owned_q    <= owned_d;
-      except_q   <= except_d;
+      except_q   <= gone;
       if (x_sup && x_sync_i) zone_q <= x_zone_i;
       m_run_q    <= x_run_i;
       n_run_q    <= m_run_q;
@@ -218,11 +214,23 @@ module tile_issue (
       n_except_q <= m_except_q;
       m_break_q  <= x_break_i ? x_mask : 7'd0;
       n_break_q  <= m_break_q;
-      request_q  <= request_d;
       stepped_q  <= stepped_d;
       broken_q   <= broken_d;
-      stop_q     <= request_d | stepped_d | broken_d;
+      stop_q     <= request_q | stepped_d | broken_d;
       halted_q   <= halted_d;
+      if ((dbg_resume_i != 7'd0) || (dbg_halt_i != 7'd0)) begin
+        request_q <= (request_q & ~dbg_resume_i) | dbg_halt_i;
+        stepped_q <= stepped_d & ~dbg_resume_i;
+        broken_q  <= broken_d & ~dbg_resume_i;
+        stop_q    <= ((request_q | stepped_d | broken_d) & ~dbg_resume_i) | dbg_halt_i;
+        halted_q  <= halted_d & ~dbg_resume_i;
+        except_q  <= gone & ~dbg_resume_i;
+        owned_q   <= owned_d | (gone[6:1] & dbg_resume_i[6:1]);
+        if (dbg_resume_i[0] && gone[0]) begin
+          state_q <= tile_pkg::SupRun;
+          count_q <= 32'd0;
+        end
+      end
       if (dbg_dcsr_we_i) begin
         step_q[dbg_ctx_i]    <= dbg_wdata_i[2];
         ebreakm_q[dbg_ctx_i] <= dbg_wdata_i[15];

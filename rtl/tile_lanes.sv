@@ -106,7 +106,7 @@ module tile_lanes (
       lane_ctx_q[i] = 3'd0;
     end
   end
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       lane_fp_q    <= 6'd0;
       lane_trans_q <= 6'd0;
@@ -123,7 +123,7 @@ module tile_lanes (
   end
 
   // A value of the FPU arrives in W.
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       m_fp_q <= 1'b0;
       n_fp_q <= 1'b0;

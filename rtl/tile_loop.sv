@@ -59,7 +59,7 @@ module tile_loop (
   assign next_o   = set_i ? ((count_i == 32'd0) ? body_end : sequential_i) :
                     (at_end && !last) ? start_q[ctx_i] : sequential_i;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       active_q <= 8'd0;
     end else begin

@@ -88,7 +88,7 @@ module tile_memory (
     endcase
   end
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       m_is_load_q     <= 1'b0;
       m_wide_q        <= 1'b0;

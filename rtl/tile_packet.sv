@@ -161,7 +161,7 @@ module tile_packet (
   assign window_o      = window_q && !issued_q;
   assign xpktcnt_o     = count_q;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       state_q       <= Idle;
       table_q       <= 32'd0;
@@ -336,7 +336,7 @@ module tile_packet (
   assign stray_o      = stray_q;
   assign stray_addr_o = stray_addr_q;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       rx_valid_q   <= 1'b0;
       rx_last_q    <= 1'b0;

@@ -3,6 +3,7 @@
 // The x and f registers of all contexts stand here, written by stage W.
 module tile_read (
   input  logic               clk_i,
+  input  logic               state_clk_i,        // gated: rises when x.run gives registers
   // Time and pins, registered.
   input  logic               start_valid_i,
   input  logic [2:0]         start_ctx_i,
@@ -110,6 +111,7 @@ module tile_read (
 
   tile_xregs u_xregs (
     .clk_i,
+    .run_clk_i    (state_clk_i),
     .ctx_i        (r_ctx_i),
     .rs1_i        (r_word[19:15]),
     .rs2_i        (r_word[24:20]),

@@ -55,7 +55,7 @@ module tile_retire (
   logic [31:0] aux_word_q [0:5];
   logic [31:0] aux_next_pc_q [0:5];
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       main_valid_q <= 3'd0;
       aux_valid_q  <= 3'd0;

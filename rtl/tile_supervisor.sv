@@ -81,7 +81,7 @@ module tile_supervisor (
   assign e_dec_o  = hold_go_o ? hold_dec_q : x_dec_i;
 
   // Held or late: pc, word and operands of the supervisor's instruction that ends later than it issued.
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       hold_q       <= 1'b0;
       hold_mask_q  <= 6'd0;

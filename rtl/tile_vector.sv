@@ -106,9 +106,9 @@ module tile_vector (
     .debug_index_i  (dbg_sel_i[1:0]),
     .debug_value_i  (dbg_wdata_i)
   );
-  // Debug accesses stand between the cycles of a record's W.
+  // Debug reads stand between the cycles, where nobody looks at the record.
   assign dbg_any   = dbg_en_i || dbg_rng_we_i;
-  assign w_rng_o   = w_drew_i ? state : 128'd0;
+  assign w_rng_o   = state;
   assign dbg_rng_o = dbg_en_i ? state[32*dbg_sel_i[1:0] +: 32] : 32'd0;
 
   xtile_simd u_simd (
@@ -171,7 +171,7 @@ module tile_vector (
   assign amp_on_o = r_amp || amp_busy || (clear != 6'd0) || load_q;
 
   // x.amp.ldw: request, data a cycle later, row in the record two cycles after that.
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       active_q <= 1'b0;
       load_q   <= 1'b0;

@@ -287,7 +287,8 @@ module tile_write (
                            w_aux_valid ? ((w_aux.trap || w_aux.pending) ? 3'd0 : w_aux.fcount) :
                            w_solo_fp ? w_main.fcount : 3'd0;
   assign w_faux_rd_o     = w_comp_i ? lane_rd_i : w_aux_valid ? w_aux_word[11:7] : w_word[11:7];
-  assign w_faux_val_o    = w_comp_i ? {96'd0, lane_value_i} : w_aux_valid ? aux_bits_o : {96'd0, fpu_result_i};
+  assign w_faux_val_o    = {aux_bits_o[127:32],  // only an AUX writes more than one register
+                            w_comp_i ? lane_value_i : w_aux_valid ? aux_bits_o[31:0] : fpu_result_i};
   assign flags_we_o    = w_comp_i ? lane_fp_i : w_fp_i;
   assign flags_o       = w_comp_i ? lane_flags_i : fpu_flags_i;
 

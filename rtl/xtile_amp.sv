@@ -40,7 +40,7 @@ module xtile_amp (
   logic [2:0]  x_phase_q, x_ctx_q;
   logic [63:0] x_a_q, x_b_q, x_c_q;  // b: activations of engines 4..7
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) x_valid_q <= 1'b0;
     else x_valid_q <= valid_i;
   end
@@ -81,7 +81,7 @@ module xtile_amp (
     x_in = 8'd0;
     if (x_valid_q) x_in = x_single_q ? 8'd1 << x_phase_q : 8'd3 << {x_phase_q[1:0], 1'b0};
   end
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       m_valid_q <= 1'b0;
       m_commit_q <= 1'b0;
@@ -123,7 +123,7 @@ module xtile_amp (
   logic [127:0]  l_data_q, row;
   logic [1023:0] rows;        // of each engine
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       l_valid_q <= 1'b0;
       row_valid_q <= 1'b0;
@@ -167,7 +167,7 @@ module xtile_amp (
   assign x_set = sel_q[x_ctx_q];
   assign n_set = sel_q[n_ctx_q];
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) sel_q <= 6'd0;
     else if (n_commit_q && n_last_q) sel_q[n_ctx_q] <= !n_set;
   end
@@ -223,7 +223,7 @@ module xtile_amp (
   // ---- W ------------------------------------------------------------------------------------------------------------
   logic [63:0] out_q;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) w_last_q <= 1'b0;
     else w_last_q <= n_commit_q && n_last_q;
   end

@@ -137,7 +137,7 @@ module xtile_amp_engine (
   assign write_a = n_commit_i && (n_half_i || n_single_i);
   assign write_b = n_commit_i && n_in_q;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       live0_q <= 6'd0;
       live1_q <= 6'd0;

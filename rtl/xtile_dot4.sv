@@ -28,7 +28,7 @@ module xtile_dot4 (
 
   xtile_add u_sum (.valid_i(m_valid_q), .a_i(m_low_q), .b_i(m_high_q), .sum_o(sum));
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) m_valid_q <= 1'b0;
     else m_valid_q <= valid_i;
   end

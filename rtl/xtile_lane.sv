@@ -129,7 +129,7 @@ module xtile_lane #(
   logic signed [10:0] m_pexp_q, m_zexp_q;
   logic [S-1:0]       m_zsig_q;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) m_valid_q <= 1'b0;
     else m_valid_q <= valid_i;
   end
@@ -162,7 +162,7 @@ module xtile_lane #(
   logic signed [10:0] n_exp_q;
   logic [FR-1:0]      n_sig_q;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) n_valid_q <= 1'b0;
     else n_valid_q <= m_valid_q;
   end

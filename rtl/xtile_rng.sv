@@ -89,7 +89,7 @@ module xtile_rng (
     end
   end
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) own_q <= 6'd0;
     else begin
       if (step_i || write_i) own_q[worker_i] <= 1'b1;

@@ -23,7 +23,7 @@ module xtile_simd (
   logic [127:0] x_a_q;
   logic [63:0]  x_b_q, x_c_q, x_draw_q;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       x_valid_q <= 1'b0;
       m_valid_q <= 1'b0;
@@ -202,7 +202,7 @@ module xtile_simd (
   );
   xtile_add u_accumulate (.valid_i(n_dot_q), .a_i(n_c_q), .b_i(products), .sum_o(dot_result));
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       m_dot_q <= 1'b0;
       n_dot_q <= 1'b0;
@@ -277,7 +277,7 @@ module xtile_simd (
     end
   end
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) m_quad_q <= 1'b0;
     else m_quad_q <= sum_quad;
   end

@@ -48,7 +48,7 @@ module xtile_transcendental (
   logic [3 * HALF_STAGES + 2:0]     half_lane_q;
   logic [3 * SINGLE_STAGES + 2:0]   single_lane_q;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       half_valid_q <= '0;
       single_valid_q <= '0;

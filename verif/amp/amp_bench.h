@@ -29,6 +29,11 @@ class AmpBench {
  public:
   AmpBench() : model_(std::make_unique<Model>(&context_)) {
     model_->rst_ni = 0;
+    model_->clk_i = 0;
+    model_->eval();
+    model_->clk_i = 1;
+    model_->eval();
+    model_->clk_i = 0;
     model_->eval();
     model_->rst_ni = 1;
     model_->eval();

@@ -105,6 +105,7 @@ void RtlTileModel<Model, traced>::debug_write(ContextId context, DebugSpace spac
   settle();  // the clock is low
   drive_write(write);
   model_.packet_rx_valid_i = 0;
+  model_.state_clk_i = 1;
   model_.clk_i = 1;
   model_.eval();
   model_.dbg_we_i = 0;

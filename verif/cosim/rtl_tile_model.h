@@ -177,13 +177,13 @@ RtlTileModel<Model, traced>::RtlTileModel(const TileConfig& config, const std::s
   model_.rst_ni = 0;
   model_.cycle_i = cycle();
   model_.slot_i = slot_;
-  model_.clk_i = 0;
-  model_.eval();
+  settle();
+  // Reset is synchronous, so every clock rises in it.
+  model_.unit_clk_i = model_.state_clk_i = model_.simd_clk_i = model_.trans_clk_i = model_.amp_clk_i = 1;
   model_.clk_i = 1;
   model_.eval();
   model_.rst_ni = 1;
-  model_.clk_i = 0;
-  model_.eval();
+  settle();
   // One edge more out of reset, still before cycle 0, so that the pins have been sampled.
   model_.clk_i = 1;
   model_.eval();
@@ -266,6 +266,7 @@ template <class Model, bool traced>
 void RtlTileModel<Model, traced>::settle() {
   model_.clk_i = 0;
   model_.unit_clk_i = 0;
+  model_.state_clk_i = 0;
   model_.simd_clk_i = 0;
   model_.trans_clk_i = 0;
   model_.amp_clk_i = 0;
@@ -355,6 +356,7 @@ void RtlTileModel<Model, traced>::edge(Time next) {
   if (debug_pins_ || !commands_.empty() || !writes_.empty()) drive_debug(next);
   dump(false);
   model_.unit_clk_i = model_.unit_on_o || model_.packet_rx_valid_i;
+  model_.state_clk_i = model_.state_on_o || model_.dbg_we_i;
   model_.simd_clk_i = model_.simd_on_o;
   model_.trans_clk_i = model_.trans_on_o;
   model_.amp_clk_i = model_.amp_on_o;

@@ -53,6 +53,10 @@ class Pipeline {
     fpu_->rst_ni = 0;
     fpu_->clk_i = 0;
     fpu_->eval();
+    fpu_->clk_i = 1;
+    fpu_->eval();
+    fpu_->clk_i = 0;
+    fpu_->eval();
     fpu_->rst_ni = 1;
     fpu_->eval();
   }
@@ -166,6 +170,10 @@ class Lane {
  public:
   Lane() : lane_(std::make_unique<Vfpu_divsqrt>(&context_)) {
     lane_->rst_ni = 0;
+    lane_->clk_i = 0;
+    lane_->eval();
+    lane_->clk_i = 1;
+    lane_->eval();
     lane_->clk_i = 0;
     lane_->eval();
     lane_->rst_ni = 1;

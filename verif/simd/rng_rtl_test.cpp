@@ -17,7 +17,7 @@ class Unit {
   explicit Unit(std::uint32_t hart_base) : model_(std::make_unique<Vxtile_rng>(&context_)) {
     model_->hart_base_i = hart_base;
     model_->rst_ni = 0;
-    model_->eval();
+    edge();
     model_->rst_ni = 1;
     model_->eval();
   }

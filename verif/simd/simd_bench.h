@@ -44,6 +44,10 @@ class SimdBench {
   SimdBench() : model_(std::make_unique<Model>(&context_)) {
     model_->rst_ni = 0;
     model_->eval();
+    model_->clk_i = 1;
+    model_->eval();
+    model_->clk_i = 0;
+    model_->eval();
     model_->rst_ni = 1;
     model_->eval();
     for (int n = 0; n < 4; ++n) flight_.push_back(std::nullopt);

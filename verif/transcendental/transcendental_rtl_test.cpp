@@ -40,6 +40,10 @@ class Slots {
     unit_->rst_ni = 0;
     unit_->clk_i = 0;
     unit_->eval();
+    unit_->clk_i = 1;
+    unit_->eval();
+    unit_->clk_i = 0;
+    unit_->eval();
     unit_->rst_ni = 1;
     unit_->eval();
   }
