@@ -95,8 +95,8 @@ std::vector<Case> cases() {
           "xtile_memory", "xtile_streams", "xtile_loops", "xtile_f16v2", "xtile_f16v4", "xtile_f32v2", "xtile_fused",
           "xtile_lanes", "xtile_conversions", "xtile_random", "xtile_transcendental"})
       all.push_back({program, model, "worker"});
-    for (const char* program :
-         {"xtile_traps", "pairs", "c_intrinsics", "c_streams", "csr_map", "csr_values", "suite_style", "default_link"})
+    for (const char* program : {"xtile_traps", "pairs", "c_intrinsics", "c_streams", "c_intrinsics_plain",
+                                "c_streams_plain", "csr_map", "csr_values", "suite_style", "default_link"})
       all.push_back({program, model, "worker"});
     for (const char* program :
          {"xtile_bits", "xtile_amp", "control", "exchange_traps", "csr_map", "csr_values", "suite_style"})

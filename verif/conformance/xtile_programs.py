@@ -560,7 +560,7 @@ def intrinsics(directory):
              '__asm__(".bss\\n.balign 8\\n.globl begin_signature\\n.globl end_signature\\nbegin_signature: .zero 32\\nend_signature:\\n.text");',
              "static int test;",
              "static void same(float got, uint32_t expected) {", "  if (x_bits(got) != expected) fail_with(test);",
-             "  begin_signature[test & 7] = begin_signature[test & 7] * 31 + x_bits(got);", "}", "void test_main(void);", "void test_main(void) {"]
+             "  begin_signature[test & 7] = begin_signature[test & 7] * 31 + x_bits(got);", "}"]
     number = 0
     for mnemonic, sources, results, rows in program.cases:
         types = c_xtile.types_of(table[mnemonic])
@@ -571,11 +571,11 @@ def intrinsics(directory):
             for field, count in sources:
                 arguments.append(value(types[field], [f"B(0x{w:08x}u)" for w in row[at:at + count]]))
                 at += count
-            lines.append(f"  {{ test = {number}; const {types['rd']} r = {mnemonic}({', '.join(arguments)});")
+            lines.append(f"static void case{number}(void) {{\n  test = {number};\n  const {types['rd']} r = {mnemonic}({', '.join(arguments)});")
             for k in range(results):
                 lines.append(f"    same(r{'' if types['rd'] == 'float' else f'.r{k}'}, 0x{row[at + k]:08x}u);")
-            lines.append("  }")
-    lines += ["  pass();", "}", ""]
+            lines.append("}")
+    lines += ["void test_main(void);", "void test_main(void) {"] + [f"  case{k}();" for k in range(1, number + 1)] + ["  pass();", "}", ""]
     Path(directory, "c_intrinsics.c").write_text("\n".join(lines))
 
 
