@@ -331,8 +331,9 @@ BLOCK = r'''/* Blocks: a sequence of instructions with registers chosen by name,
  *                    X_PAIR(X_LD2ST(p0, p2, p12, X_STEP_8, X_STEP_8, X_STEP_8), X_SADD_F32V2(p14, in0, p4, p6)),
  *                    X_PAIR(X_LD2ST(p4, p6, p14, X_STEP_8, X_STEP_8, X_STEP_8), X_SADD_F32V2(p12, in0, p0, p2))))
  *
- * The block starts at an 8-byte-aligned address, reached by a nop (compile with -mno-relax: a linker that shortens code would move it). X_PAIR(main, aux) is one doubleword, X_REPEAT(rounds, aux, doublewords...)
- * a doubleword with x.rpt and its body of 1 to 64 doublewords. Numbers in texts are literals. Outputs and inputs are lists in parentheses, X_NONE if
+ * The block starts at an 8-byte-aligned address, reached by a nop (compile with -mno-relax: a linker that shortens code
+ * would move it). X_PAIR(main, aux) is one doubleword, X_REPEAT(rounds, aux, doublewords...) a doubleword with x.rpt and
+ * its body of 1 to 64 doublewords. Numbers in texts are literals. Outputs and inputs are lists in parentheses, X_NONE if
  * there is none; their names in0..in7, io0..io7, out0..out7 stand for registers that the compiler chooses, never one of
  * X_USES. A register of the wrong kind (p1, or f0 for a pair) does not compile. */
 #define X_S_(x) #x

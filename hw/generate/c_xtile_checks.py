@@ -15,7 +15,7 @@ WRITTEN = {"zone": ["local", "internal", "group1", "group2", "host"], "stream": 
 
 def written(name, value):
     names = WRITTEN.get(name, {})
-    return str(names[value]) if (value in names if isinstance(names, dict) else True) and names else str(value)
+    return str(value if isinstance(names, dict) and value not in names else names[value])
 
 
 def chosen(i, field, variant):

@@ -12,6 +12,7 @@ from fractions import Fraction
 
 import machine_programs
 import xtile_programs
+import xtile_state_programs
 from program import Program
 
 M32 = 0xFFFFFFFF
@@ -449,7 +450,7 @@ PROGRAMS = {
 
 
 def main():
-    for name, fill in (PROGRAMS | xtile_programs.PROGRAMS | machine_programs.PROGRAMS).items():
+    for name, fill in (PROGRAMS | xtile_programs.PROGRAMS | xtile_state_programs.PROGRAMS | machine_programs.PROGRAMS).items():
         program = Program(name)
         fill(program)
         program.write(sys.argv[1])
