@@ -356,8 +356,6 @@ void LockstepTile::matched(Lane& lane, const RetireRecord& record) {
     ++counts_.instructions;
   }
   lane.registers.apply(record);
-  if (lane.before.size() == kHistory) lane.before.pop_front();
-  lane.before.push_back(record);
   if (record.run[0] == 0) return;
   for (unsigned w = 1; w < lanes_.size(); ++w) {
     if (record.run[0] != 7 && record.run[0] != w) continue;
@@ -478,12 +476,14 @@ void LockstepTile::fail(const std::string& message, Cycle cycle, unsigned contex
   const Lane& lane = lanes_[context];
   const TileRef ref{static_cast<std::uint16_t>(config_.ipu), static_cast<std::uint16_t>(config_.tile)};
   const auto symbol = [&](Address pc) { return options_.symbolizer ? options_.symbolizer(ref, pc) : std::string(); };
+  std::vector<RetireRecord> before;
+  for (std::size_t k = 0; k < lane.tlm.remembered(); ++k) before.push_back(lane.tlm.past(k));
   std::string report;
   if (tlm != nullptr || rtl != nullptr) {
-    report = mismatch_report(tlm, rtl, lane.before, lane.registers, symbol);
+    report = mismatch_report(tlm, rtl, before, lane.registers, symbol);
   } else {
-    report = fmt::format("last {} instructions of the context, in both:\n", lane.before.size());
-    for (const RetireRecord& r : lane.before) report += "  " + describe(r) + "\n";
+    report = fmt::format("last {} instructions of the context, in both:\n", before.size());
+    for (const RetireRecord& r : before) report += "  " + describe(r) + "\n";
   }
   throw Error(Category::lockstep_mismatch, "RTL and TLM differ: " + message + "\n" + report,
               fmt::format("ipu {} tile {} context {}", config_.ipu, config_.tile, context),

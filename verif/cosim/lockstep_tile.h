@@ -20,13 +20,14 @@
 #include "tlm/tile/tile_model.h"
 #include "verif/cosim/mismatch.h"
 #include "verif/cosim/phase_words.h"
+#include "verif/cosim/ring.h"
 
 namespace tessera {
 
 struct LockstepOptions {
   /// Name and source line of the code at an address, for reports; may be empty.
   std::function<std::string(TileRef, Address)> symbolizer;
-  Cycle stretch = 2048;      ///< cycles TLM may be ahead
+  Cycle stretch = 256;       ///< cycles TLM may be ahead: as many as keep their records in a cache
   bool check_memory = true;  ///< compare the whole SRAM whenever the tile comes to its end
 };
 
@@ -82,9 +83,9 @@ class LockstepTile final : public TileModel {
   static constexpr std::size_t kHistory = 16;
 
   struct Lane {
-    std::deque<RetireRecord> tlm, rtl;               // not yet matched; at most one of the two holds anything
+    Ring<RetireRecord, kHistory> tlm;                // not yet matched, and the last that were
+    std::deque<RetireRecord> rtl;                    // not yet matched; holds nothing if TLM's does
     Cycle waiting_from = kNever, waiting_since = 0;  // cycle of a waiting record of TLM alone; RTL's position then
-    std::deque<RetireRecord> before;                 // last matched, oldest first
     ShadowRegisters registers;
   };
 

@@ -148,7 +148,7 @@ void add_registers(std::string& out, const char* title, const std::array<std::ui
 
 }  // namespace
 
-std::string mismatch_report(const RetireRecord* tlm, const RetireRecord* rtl, const std::deque<RetireRecord>& before,
+std::string mismatch_report(const RetireRecord* tlm, const RetireRecord* rtl, const std::vector<RetireRecord>& before,
                             const ShadowRegisters& before_state, const std::function<std::string(Address)>& symbol) {
   std::string out;
   if (tlm != nullptr && rtl != nullptr) {

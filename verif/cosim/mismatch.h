@@ -2,10 +2,10 @@
 #pragma once
 
 #include <array>
-#include <deque>
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tlm/tile/retire.h"
 
@@ -30,7 +30,7 @@ struct FieldDifference {
 /// The whole report; `tlm` or `rtl` may be missing (one side retired nothing). `before` is oldest first. `before_state`
 /// holds the common registers before the records.
 [[nodiscard]] std::string mismatch_report(const RetireRecord* tlm, const RetireRecord* rtl,
-                                          const std::deque<RetireRecord>& before, const ShadowRegisters& before_state,
+                                          const std::vector<RetireRecord>& before, const ShadowRegisters& before_state,
                                           const std::function<std::string(Address)>& symbol);
 
 }  // namespace tessera

@@ -1,4 +1,4 @@
-# RTL in the simulator: three Verilated builds of tile_core behind one adapter.
+# RTL in the simulator: Verilated builds of tile_core (fast, traced, with faults to plant) behind one adapter.
 set(RTL ${CMAKE_SOURCE_DIR}/rtl)
 set(TILE_CORE_SOURCES
     ${TESSERA_PKG_SV} ${RTL}/fpu_pkg.sv ${RTL}/tile_pkg.sv ${RTL}/fpu_unpack.sv ${RTL}/fpu_round.sv ${RTL}/fpu.sv

@@ -22,6 +22,7 @@
 
 #include "hw/generated/isa.h"
 #include "hw/generated/machine.h"
+#include "verif/cosim/ring.h"
 #include "verif/cosim/rtl_tile.h"
 #include "verif/cosim/wave.h"
 
@@ -145,7 +146,7 @@ class RtlTileModel final : public RtlTile {
   EventObserver* events_ = nullptr;
   std::vector<MachineEvent> queued_events_;
   Cycle first_word_ = kNever, last_word_ = 0;  ///< on the exchange ports since the release
-  std::deque<Pending> records_;
+  Ring<Pending> records_;
   std::array<std::uint32_t, 64> weights_{};  ///< rows of the x.amp.ldw under way
   bool weights_done_ = false;                ///< all 16 have come, the record has not
   std::uint64_t retired_ = 0;
@@ -447,7 +448,9 @@ TileStop RtlTileModel<Model, traced>::stop_here(Cycle) {
 template <class Model, bool traced>
 TileStop RtlTileModel<Model, traced>::drain(PacketPort* packets) {
   const auto open = [this] {
-    return std::any_of(records_.begin(), records_.end(), [](const Pending& p) { return p.waits; });
+    for (std::size_t k = 0; k < records_.size(); ++k)
+      if (records_[k].waits) return true;
+    return false;
   };
   for (unsigned i = 0; i < 4 || (open() && i < 48); ++i) {
     edge(now_ + 1);

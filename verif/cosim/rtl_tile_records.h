@@ -50,8 +50,7 @@ void RtlTileModel<Model, traced>::collect_main() {
     note_exception(cycle, context, model_.ret_cause_o, model_.ret_pc_o & ~3u, model_.ret_tval_o, model_.ret_word_o);
   if (events_ != nullptr && !model_.ret_trap_o) collect_events(cycle, context);
   if (observer_ == nullptr) return;
-  records_.emplace_back();
-  Pending& pending = records_.back();
+  Pending& pending = records_.push_back({});
   pending.waits = model_.ret_pending_o;
   RetireRecord& r = pending.record;
   r.cycle = cycle;
@@ -111,8 +110,7 @@ void RtlTileModel<Model, traced>::collect_aux() {
     note_exception(model_.aux_cycle_o, context, model_.aux_cause_o, model_.aux_pc_o, model_.aux_tval_o,
                    model_.aux_word_o);
   if (observer_ == nullptr) return;
-  records_.emplace_back();
-  Pending& pending = records_.back();
+  Pending& pending = records_.push_back({});
   pending.waits = model_.aux_pending_o;
   RetireRecord& r = pending.record;
   r.cycle = model_.aux_cycle_o;
@@ -154,8 +152,8 @@ void RtlTileModel<Model, traced>::collect_weights() {
   for (unsigned k = 0; k < 4; ++k) weights_[4 * row + k] = model_.ldw_data_o[k];
   if (row != 15) return;
   weights_done_ = true;
-  for (Pending& pending : records_)
-    if (pending.weights && pending.waits) take_weights(pending);
+  for (std::size_t k = 0; k < records_.size(); ++k)
+    if (records_[k].weights && records_[k].waits) take_weights(records_[k]);
 }
 
 template <class Model, bool traced>
@@ -169,7 +167,8 @@ void RtlTileModel<Model, traced>::take_weights(Pending& pending) {
 /// A lane has its result: the waiting record of its slot gets it.
 template <class Model, bool traced>
 void RtlTileModel<Model, traced>::finish_lane() {
-  for (Pending& pending : records_) {
+  for (std::size_t k = 0; k < records_.size(); ++k) {
+    Pending& pending = records_[k];
     RetireRecord& r = pending.record;
     if (!pending.waits || pending.weights || r.cycle % 6 != model_.done_slot_o) continue;
     pending.waits = false;

@@ -117,6 +117,7 @@ class Debugger {
     }
     if (c != 0)
       for (unsigned k = 0; k < 6; ++k) (void)tile_.debug_read(c, DebugSpace::stream, k);
+    for (unsigned k = 0; k < (c == 0 ? 64u : 16u); ++k) (void)tile_.debug_read(c, DebugSpace::amp, k);
     totals_.reads += 65;
   }
 
