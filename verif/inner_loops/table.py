@@ -37,7 +37,7 @@ PUBLISHED = {
     "MaxOfVectors_f32": ((None, 1), "largest of vectors of 2 f32", True),
     "FillVectors": ((None, 1), "fill, 64 bits", True),
     "RandomBits": ((None, None), "random bits, 64 bits", True),
-    "RandomUniform_f32": ((None, 4), "random f32, vector of 2; published: normal distribution", True),
+    "RandomUniform_f32": ((None, None), "random f32, uniform, vector of 2", True),
     "MatMulAmp_f16": ((25, 4), "1x1 convolution or matrix product, f16 to f32, position of 16 by 8 channels", False),
     "MatMulAmp_f32": ((22, 12), "1x1 convolution or matrix product, f32, position of 8 by 8 channels", False),
 }
@@ -109,8 +109,8 @@ def main(signature, source, output):
         out += (f"| {what} | `{name}` | {at[4]} | {at[16]} | {at[64]} | {text_of(*fit[:2])} | {fit[2]} | {shown} | "
                 f"{verdict(name, fit, published, only_rate, slots)} |\n")
     out += f"""
-Published unary counts give a constant between 17 and 33 without saying which function has which. Published convolutions, 37 + 4 (n - 3) and
-46 + 4 n + 8 (n - 3), hold from three positions on; one or two of ours go through a slower path.
+Published unary counts give a constant between 17 and 33 without saying which function has which; where only a
+count per vector is published, counts per vector are compared. Published convolutions, 37 + 4 (n - 3) and 46 + 4 n + 8 (n - 3), hold from three positions on; one or two of ours go through a slower path.
 
 What a loop is made of: loads run one vector ahead of the arithmetic and stores one behind, so x.ld2st (MAIN) stands beside the
 arithmetic (AUX) in every doubleword of a hardware loop. A vector costs what its arithmetic costs.
@@ -120,7 +120,7 @@ arithmetic (AUX) in every doubleword of a hardware loop. A vector costs what its
 | x.run of all six workers with an empty codelet, and x.sync | {launch} | 11 | the six workers' return and x.exit, 12 cycles, are in it; the rest is a slot of six cycles each for x.run and x.sync and the slots' rotation, which core.md sets |
 | x.amp.ldw, 256 bytes | {load} | 16 | three slots of six cycles, 16 of them reading |
 
-Random numbers of a normal distribution have no instruction here, so the row is one of uniform numbers.
+Published for random numbers is only a normal distribution, 4 per 64 bits: there is no instruction for it here, and no loop yet.
 """
     Path(output).write_text(out)
 
