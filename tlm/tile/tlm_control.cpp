@@ -78,6 +78,7 @@ void TlmTile::take_effect(Cycle t) {
     const RetireRecord r = deferred_.record;
     trap(c, t, r.pc, r.word, deferred_.cause, deferred_.tval);
   } else if (outcome == Outcome::done) {
+    if (deferred_op_.slots > 1) slots_end_ = t + 6 * deferred_op_.slots;
     finish_deferred(deferred_, t + 6 * deferred_op_.slots);
   }
 }

@@ -75,10 +75,13 @@ void TlmTile::resume(TileContext& c, Cycle at) {
   if (c.run != Run::halted && !excepted) return;
   c.run = Run::running;
   c.next = excepted ? at : std::max(c.next, at);
-  if (c.supervisor())
+  if (c.supervisor()) {
     mode_ = Mode::issue;
-  else
-    c.next += (c.slot() + 6 - c.next % 6) % 6;
+    return;
+  }
+  c.next += (c.slot() + 6 - c.next % 6) % 6;
+  // An operation of the supervisor may be under way in the slot that was vacant.
+  if (excepted && slots_end_ > c.next && slots_end_ % 6 == c.slot()) c.next = slots_end_;
 }
 
 bool TlmTile::halts(TileContext& c, Cycle n) {

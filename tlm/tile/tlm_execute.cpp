@@ -74,7 +74,9 @@ void TlmTile::issue(TileContext& c, Cycle t) {
   } else {
     outcome = retire(c, first, pc, pc + 4, t, false);
   }
-  if (outcome == Outcome::done && slots > 1) c.next = t + 6 * slots;
+  if (outcome != Outcome::done || slots <= 1) return;
+  c.next = t + 6 * slots;
+  if (c.supervisor()) slots_end_ = c.next;
 }
 
 TlmTile::Outcome TlmTile::retire(TileContext& c, const Decoded& in, Address pc, Address next, Cycle t, bool paired) {

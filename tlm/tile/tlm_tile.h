@@ -243,6 +243,7 @@ class TlmTile final : public TileModel {
   Step deferred_;  ///< the instruction that waits, its record not yet emitted
   Decoded deferred_op_;
   std::array<std::uint32_t, 3> deferred_operands_{};
+  Cycle slots_end_ = 0;         ///< end of its last operation of several slots, all in one slot
   std::uint8_t wait_mask_ = 0;  ///< workers (bit w-1) that it waits for
   std::optional<TileStop> pending_;
   bool tohost_hit_ = false;

@@ -55,6 +55,30 @@ TEST(LockstepRtl, EqualSidesAgree) {
   EXPECT_GT(tile.compared().instructions, 6000u);
 }
 
+/// A worker is let go on while a division of the supervisor is under way in its slot: it issues after its end.
+TEST(LockstepRtl, AnExceptedWorkerIsResumedInASlotThatTheSupervisorUses) {
+  Code supervisor;
+  load_constant(supervisor, 5, kWorkerCode);
+  // From slot 0; the worker takes that, so the next is slot 1; the delay leads back to 0, where nobody is any more.
+  supervisor.insert(supervisor.end(), {r(Op::x_run, 1, 5), i(Op::addi, 6, 0, 59), r(Op::x_delay, 0, 6),
+                                       r(Op::div, 7, 6, 5), r(Op::rem, 8, 6, 5), nop(), r(Op::x_sync, 0, 0, 4)});
+  for (Cycle offset = 0; offset < 90; ++offset) {
+    const TileConfig config;
+    LockstepTile tile(config, std::make_unique<TlmTile>(config), make_rtl_tile(config));
+    write(tile, kSramBase, supervisor);
+    write(tile, kWorkerCode, {0, nop(), r(Op::x_exit, 0, 0)});
+    tile.debug_attach(true);
+    tile.start(kSramBase, 0);
+    ASSERT_EQ(tile.run(60, nullptr, nullptr).kind, TileStop::Kind::limit);
+    ASSERT_EQ(tile.context(1).run, ContextState::Run::excepted);
+    tile.debug_write(1, DebugSpace::pc, 0, kWorkerCode + 4);
+    tile.debug_resume(2, 70 + offset);
+    ASSERT_EQ(tile.run(10'000, nullptr, nullptr).kind, TileStop::Kind::sync) << offset;
+    EXPECT_FALSE(tile.exception());
+    EXPECT_EQ(tile.compared().instructions, tile.retired());
+  }
+}
+
 TEST(LockstepRtl, TheLostCarryOfAFaultyAdderIsFoundAtItsInstruction) {
   const TileConfig config;
   LockstepTile tile(config, std::make_unique<TlmTile>(config), make_faulty_rtl_tile(config));

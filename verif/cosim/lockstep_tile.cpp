@@ -19,7 +19,8 @@ constexpr Cycle kLate = 64;
 /// Instructions whose record may come long after their issue cycle: when the supervisor goes on.
 bool waits(std::uint32_t word) {
   const isa::Op op = isa::decode(word);
-  return op == isa::Op::x_sync || op == isa::Op::x_exchange || op == isa::Op::x_packet || op == isa::Op::x_run;
+  return op == isa::Op::x_sync || op == isa::Op::x_exchange || op == isa::Op::x_packet || op == isa::Op::x_run ||
+         op == isa::Op::x_amp_ldw;
 }
 
 const char* name(TileStop::Kind kind) {
