@@ -21,8 +21,8 @@ module tile_core (
   input  logic        unit_clk_i,
   output logic        unit_on_o,
 
-  // Gated clock of registers that few instructions write: CSRs, streams, loops, what x.run gives. By the same rule, and it
-  // rises in reset and with dbg_we_i too.
+  // Gated clock of registers that few instructions write: CSRs, streams, loops, what x.run gives. By the same rule; it
+  // rises with dbg_we_i too. All clocks rise in reset.
   input  logic        state_clk_i,
   output logic        state_on_o,
 
@@ -227,8 +227,9 @@ module tile_core (
   tile_pkg::int_dec_t e_dec;
   // X: tile_execute.
   logic [2:0]  r_frm, e_ctx, e_slots, e_zone;
-  logic        e_break, e_valid, e_except, e_quit, e_sync, e_exch, e_pkt, e_ldw, x_fetch_bad, trap, aux_trap, e_aux, lone_aux,
-               csr_written, x_ok, e_int_ok, x_load, x_load2, x_store, x_stream, x_sset, stream_csr_we, codes_pending, exec_state_on;
+  logic        e_break, e_valid, e_except, e_quit, e_sync, e_exch, e_pkt, e_ldw, x_fetch_bad, trap, aux_trap, e_aux,
+               lone_aux, csr_written, x_ok, e_int_ok, x_load, x_load2, x_store, x_stream, x_sset, stream_csr_we,
+               codes_pending, exec_state_on;
   logic [31:0] e_next_pc, e_delay, dbg_csr, xwstack, xwstksz, xwra, xbase1, xbase2, xbase3, xsource, addr, addr2,
                store_addr, tval, csr_after, e_val;
   logic [5:0]  e_run;
@@ -297,34 +298,33 @@ module tile_core (
   assign e_cycle = cycle_q - 64'd3;
 
   tile_fetch u_fetch (
-    .clk_i, .rst_ni, .fetch_data_i, .slot_i(slot_q), .x_slot_i(x_slot), .release_i(release_q),
-    .sram_end_i(sram_end_q), .start_pc_i(start_pc_q), .start_valid_i(start_valid_q), .start_ctx_i(start_ctx_q),
-    .exch_resume_i(exch_resume), .pkt_resume_i(pkt_resume), .stray_i(stray), .engine_fault_i(engine_fault),
-    .e_valid_i(e_valid), .e_except_i(e_except), .e_ctx_i(e_ctx), .e_slots_i(e_slots), .e_next_pc_i(e_next_pc),
-    .e_delay_i(e_delay), .e_rs1_i(e_rs1), .e_run_i(e_run), .e_quit_i(e_quit), .e_sync_i(e_sync), .e_exch_i(e_exch),
-    .e_pkt_i(e_pkt), .e_zone_i(e_zone), .e_break_i(e_break), .dbg_halt_i, .dbg_resume_i, .dbg_pc_we_i(dbg_pc_we),
+    .clk_i, .rst_ni, .fetch_data_i, .slot_i(slot_q), .x_slot_i(x_slot), .release_i(release_q), .sram_end_i(sram_end_q),
+    .start_pc_i(start_pc_q), .start_valid_i(start_valid_q), .start_ctx_i(start_ctx_q), .exch_resume_i(exch_resume),
+    .pkt_resume_i(pkt_resume), .stray_i(stray), .engine_fault_i(engine_fault), .e_valid_i(e_valid),
+    .e_except_i(e_except), .e_ctx_i(e_ctx), .e_slots_i(e_slots), .e_next_pc_i(e_next_pc), .e_delay_i(e_delay),
+    .e_rs1_i(e_rs1), .e_run_i(e_run), .e_quit_i(e_quit), .e_sync_i(e_sync), .e_exch_i(e_exch), .e_pkt_i(e_pkt),
+    .e_zone_i(e_zone), .e_break_i(e_break), .dbg_halt_i, .dbg_resume_i, .dbg_pc_we_i(dbg_pc_we),
     .dbg_dcsr_we_i(dbg_dcsr_we), .dbg_wdata_i, .dbg_ctx_i, .hold_mask_i(hold_mask), .late_pc_i(late_pc),
-    .x_waits_i(x_waits), .fault_cause_i(fault_cause), .fault_tval_i(fault_tval), .raise_o, .fetch_req_o,
-    .fetch_addr_o, .excepted_o, .sync_local_o(sync_local), .issue_quiet_o(issue_quiet), .f_busy_o(f_busy),
-    .sup_state_o(sup_state), .stray_taken_o(stray_taken), .r_valid_o(r_valid), .x_valid_o(x_valid),
-    .x_inject_o(x_inject), .x_vacant_o(x_vacant), .w_comp_o(w_comp), .r_ctx_o(r_ctx), .x_ctx_o(x_ctx), .r_pc_o(r_pc),
-    .x_pc_o(x_pc), .x_busy_o(x_busy), .x_exc_o(x_exc), .r_ir_o(r_ir), .inject_cause_o(inject_cause),
-    .inject_tval_o(inject_tval), .inject_stray_o(inject_stray), .dbg_pc_o(dbg_pc), .dbg_dcsr_o(dbg_dcsr), .ebreakm_o(ebreakm), .halted_o,
+    .x_waits_i(x_waits), .fault_cause_i(fault_cause), .fault_tval_i(fault_tval), .raise_o, .fetch_req_o, .fetch_addr_o,
+    .excepted_o, .sync_local_o(sync_local), .issue_quiet_o(issue_quiet), .f_busy_o(f_busy), .sup_state_o(sup_state),
+    .stray_taken_o(stray_taken), .r_valid_o(r_valid), .x_valid_o(x_valid), .x_inject_o(x_inject), .x_vacant_o(x_vacant),
+    .w_comp_o(w_comp), .r_ctx_o(r_ctx), .x_ctx_o(x_ctx), .r_pc_o(r_pc), .x_pc_o(x_pc), .x_busy_o(x_busy),
+    .x_exc_o(x_exc), .r_ir_o(r_ir), .inject_cause_o(inject_cause), .inject_tval_o(inject_tval),
+    .inject_stray_o(inject_stray), .dbg_pc_o(dbg_pc), .dbg_dcsr_o(dbg_dcsr), .ebreakm_o(ebreakm), .halted_o,
     .in_flight_o(in_flight)
   );
 
   tile_read u_read (
-    .clk_i, .state_clk_i, .start_valid_i(start_valid_q), .start_ctx_i(start_ctx_q), .r_valid_i(r_valid), .r_ctx_i(r_ctx),
-    .r_pc_i(r_pc), .r_ir_i(r_ir), .r_frm_i(r_frm), .e_rs2_i(e_rs2), .e_rs3_i(e_rs3), .e_run_i(e_run),
-    .dbg_x_we_i(dbg_x_we), .dbg_f_we_i(dbg_f_we), .dbg_wdata_i,
-    .dbg_row_i(dbg_row), .w_xwe_i(w_xwe), .w_fmain_we_i(w_fmain_we), .w_fmain_pair_i(w_fmain_pair),
-    .w_fsecond_we_i(w_fsecond_we), .w_faux_count_i(w_faux_count), .w_ctx_i(w_ctx), .w_fsecond_rd_i(w_fsecond_rd),
-    .w_fsecond_val_i(w_fsecond_val),
-    .w_xrd_i(w_xrd), .w_fmain_rd_i(w_fmain_rd), .w_faux_rd_i(w_faux_rd), .w_xval_i(w_xval),
-    .w_fmain_val_i(w_fmain_val), .w_faux_val_i(w_faux_val), .xwstack_i(xwstack), .xwstksz_i(xwstksz), .xwra_i(xwra),
-    .r_fpd_o(r_fpd), .r_has_fp_o(r_has_fp), .r_rm_o(r_rm), .r_phase_o(r_phase), .r_f1_o(r_f1), .r_f2_o(r_f2), .r_f3_o(r_f3), .x_word_o(x_word),
-    .x_aux_word_o(x_aux_word), .x_rs1_o(x_rs1), .x_rs2_o(x_rs2), .x_rs3_o(x_rs3), .x_a_o(x_a), .x_b_o(x_b),
-    .x_fa_o(x_fa), .x_fb_o(x_fb), .x_fc_o(x_fc), .x_sdata_o(x_sdata), .x_dec_o(x_dec), .x_fpd_o(x_fpd),
+    .clk_i, .state_clk_i, .start_valid_i(start_valid_q), .start_ctx_i(start_ctx_q), .r_valid_i(r_valid),
+    .r_ctx_i(r_ctx), .r_pc_i(r_pc), .r_ir_i(r_ir), .r_frm_i(r_frm), .e_rs2_i(e_rs2), .e_rs3_i(e_rs3), .e_run_i(e_run),
+    .dbg_x_we_i(dbg_x_we), .dbg_f_we_i(dbg_f_we), .dbg_wdata_i, .dbg_row_i(dbg_row), .w_xwe_i(w_xwe),
+    .w_fmain_we_i(w_fmain_we), .w_fmain_pair_i(w_fmain_pair), .w_fsecond_we_i(w_fsecond_we),
+    .w_faux_count_i(w_faux_count), .w_ctx_i(w_ctx), .w_fsecond_rd_i(w_fsecond_rd), .w_fsecond_val_i(w_fsecond_val),
+    .w_xrd_i(w_xrd), .w_fmain_rd_i(w_fmain_rd), .w_faux_rd_i(w_faux_rd), .w_xval_i(w_xval), .w_fmain_val_i(w_fmain_val),
+    .w_faux_val_i(w_faux_val), .xwstack_i(xwstack), .xwstksz_i(xwstksz), .xwra_i(xwra), .r_fpd_o(r_fpd),
+    .r_has_fp_o(r_has_fp), .r_rm_o(r_rm), .r_phase_o(r_phase), .r_f1_o(r_f1), .r_f2_o(r_f2), .r_f3_o(r_f3),
+    .x_word_o(x_word), .x_aux_word_o(x_aux_word), .x_rs1_o(x_rs1), .x_rs2_o(x_rs2), .x_rs3_o(x_rs3), .x_a_o(x_a),
+    .x_b_o(x_b), .x_fa_o(x_fa), .x_fb_o(x_fb), .x_fc_o(x_fc), .x_sdata_o(x_sdata), .x_dec_o(x_dec), .x_fpd_o(x_fpd),
     .x_pair_o(x_pair), .x_solo_fp_o(x_solo_fp), .x_rm_bad_o(x_rm_bad), .x_rm_o(x_rm), .dbg_x_o(dbg_x), .dbg_f_o(dbg_f)
   );
 
@@ -342,27 +342,27 @@ module tile_core (
   );
 
   tile_execute u_execute (
-    .clk_i, .state_clk_i, .rst_ni, .state_on_o(exec_state_on), .dbg_en_i, .dbg_ctx_i, .dbg_sel_i, .dbg_pc_we_i(dbg_pc_we), .dbg_csr_we_i(dbg_csr_we),
-    .dbg_wdata_i, .dbg_dcsr_i(dbg_dcsr), .dbg_wstat_i({excepted_o[6:1], 2'b00, f_busy}), .ebreakm_i(ebreakm),
-    .e_break_o(e_break), .z_i(z), .slot_i(slot_q), .x_slot_i(x_slot),
-    .exch_open_i(exch_open), .xfaultcyc_i(xfaultcyc), .tile_i(tile_q), .ipu_i(ipu_q), .ntiles_i(ntiles_q),
-    .hart_base_i(hart_base_q), .sram_end_i(sram_end_q), .groups_i(groups_q), .pkt_window_i(pkt_window),
-    .xpktcnt_i(xpktcnt), .late_i(late), .x_valid_i(x_valid), .x_inject_i(x_inject), .r_ctx_i(r_ctx), .x_ctx_i(x_ctx),
-    .x_pc_i(x_pc), .x_busy_i(x_busy), .x_exc_i(x_exc), .inject_cause_i(inject_cause), .inject_tval_i(inject_tval),
-    .x_word_i(x_word), .x_aux_word_i(x_aux_word), .x_rs1_i(x_rs1), .x_rs2_i(x_rs2), .x_a_i(x_a), .x_b_i(x_b),
-    .x_dec_i(x_dec), .x_fpd_i(x_fpd), .x_pair_i(x_pair), .x_solo_fp_i(x_solo_fp), .x_rm_bad_i(x_rm_bad),
-    .e_rs1_i(e_rs1), .w_ctx_i(w_ctx), .x_waits_i(x_waits), .hold_go_i(hold_go), .e_dec_i(e_dec), .e_pc_i(e_pc),
-    .e_word_i(e_word), .e_cycle_i(e_cycle), .flags_we_i(flags_we), .flags_i(flags), .r_frm_o(r_frm),
+    .clk_i, .state_clk_i, .rst_ni, .state_on_o(exec_state_on), .dbg_en_i, .dbg_ctx_i, .dbg_sel_i,
+    .dbg_pc_we_i(dbg_pc_we), .dbg_csr_we_i(dbg_csr_we), .dbg_wdata_i, .dbg_dcsr_i(dbg_dcsr),
+    .dbg_wstat_i({excepted_o[6:1], 2'b00, f_busy}), .ebreakm_i(ebreakm), .e_break_o(e_break), .z_i(z), .slot_i(slot_q),
+    .x_slot_i(x_slot), .exch_open_i(exch_open), .xfaultcyc_i(xfaultcyc), .tile_i(tile_q), .ipu_i(ipu_q),
+    .ntiles_i(ntiles_q), .hart_base_i(hart_base_q), .sram_end_i(sram_end_q), .groups_i(groups_q),
+    .pkt_window_i(pkt_window), .xpktcnt_i(xpktcnt), .late_i(late), .x_valid_i(x_valid), .x_inject_i(x_inject),
+    .r_ctx_i(r_ctx), .x_ctx_i(x_ctx), .x_pc_i(x_pc), .x_busy_i(x_busy), .x_exc_i(x_exc), .inject_cause_i(inject_cause),
+    .inject_tval_i(inject_tval), .x_word_i(x_word), .x_aux_word_i(x_aux_word), .x_rs1_i(x_rs1), .x_rs2_i(x_rs2),
+    .x_a_i(x_a), .x_b_i(x_b), .x_dec_i(x_dec), .x_fpd_i(x_fpd), .x_pair_i(x_pair), .x_solo_fp_i(x_solo_fp),
+    .x_rm_bad_i(x_rm_bad), .e_rs1_i(e_rs1), .w_ctx_i(w_ctx), .x_waits_i(x_waits), .hold_go_i(hold_go), .e_dec_i(e_dec),
+    .e_pc_i(e_pc), .e_word_i(e_word), .e_cycle_i(e_cycle), .flags_we_i(flags_we), .flags_i(flags), .r_frm_o(r_frm),
     .e_valid_o(e_valid), .e_except_o(e_except), .e_ctx_o(e_ctx), .e_slots_o(e_slots), .e_next_pc_o(e_next_pc),
     .e_delay_o(e_delay), .e_run_o(e_run), .e_quit_o(e_quit), .e_sync_o(e_sync), .e_exch_o(e_exch), .e_pkt_o(e_pkt),
-    .e_zone_o(e_zone), .dbg_csr_o(dbg_csr), .xwstack_o(xwstack), .xwstksz_o(xwstksz), .xwra_o(xwra),
-    .xbase1_o(xbase1), .xbase2_o(xbase2), .xbase3_o(xbase3), .xsource_o(xsource), .x_fetch_bad_o(x_fetch_bad),
-    .s0_i(s0), .s1_i(s1), .s2_i(s2), .stream_csr_i(stream_csr), .rng_csr_i(rng_csr),
-    .rng_csr_read_o(rng_csr_read), .rng_csr_we_o(rng_csr_we), .e_ldw_o(e_ldw), .addr_o(addr), .addr2_o(addr2),
-    .store_addr_o(store_addr), .x_load2_o(x_load2), .x_stream_o(x_stream), .x_sset_o(x_sset),
-    .stream_csr_we_o(stream_csr_we), .trap_o(trap), .aux_trap_o(aux_trap), .e_aux_o(e_aux), .lone_aux_o(lone_aux), .cause_o(cause),
-    .tval_o(tval), .csr_after_o(csr_after), .csr_written_o(csr_written), .size_o(size), .x_ok_o(x_ok),
-    .e_int_ok_o(e_int_ok), .x_load_o(x_load), .x_store_o(x_store), .codes_pending_o(codes_pending), .e_val_o(e_val)
+    .e_zone_o(e_zone), .dbg_csr_o(dbg_csr), .xwstack_o(xwstack), .xwstksz_o(xwstksz), .xwra_o(xwra), .xbase1_o(xbase1),
+    .xbase2_o(xbase2), .xbase3_o(xbase3), .xsource_o(xsource), .x_fetch_bad_o(x_fetch_bad), .s0_i(s0), .s1_i(s1),
+    .s2_i(s2), .stream_csr_i(stream_csr), .rng_csr_i(rng_csr), .rng_csr_read_o(rng_csr_read), .rng_csr_we_o(rng_csr_we),
+    .e_ldw_o(e_ldw), .addr_o(addr), .addr2_o(addr2), .store_addr_o(store_addr), .x_load2_o(x_load2),
+    .x_stream_o(x_stream), .x_sset_o(x_sset), .stream_csr_we_o(stream_csr_we), .trap_o(trap), .aux_trap_o(aux_trap),
+    .e_aux_o(e_aux), .lone_aux_o(lone_aux), .cause_o(cause), .tval_o(tval), .csr_after_o(csr_after),
+    .csr_written_o(csr_written), .size_o(size), .x_ok_o(x_ok), .e_int_ok_o(e_int_ok), .x_load_o(x_load),
+    .x_store_o(x_store), .codes_pending_o(codes_pending), .e_val_o(e_val)
   );
 
   tile_memory u_memory (
@@ -376,12 +376,12 @@ module tile_core (
   );
 
   tile_streams u_streams (
-    .clk_i(state_clk_i), .ctx_i(x_ctx), .stream_i(x_dec.stream), .uses_i(x_dec.uses), .steps_i(x_word[30:25]), .move_i(x_stream),
-    .set_i(x_sset), .set_k_i(x_word[26:25]), .set_addr_i(x_rs1), .set_strides_i(x_rs2), .csr_i(x_dec.csr),
-    .csr_we_i(stream_csr_we), .csr_number_i(x_word[22:20]), .csr_value_i(csr_after), .csr_read_o(stream_csr), .s0_o(s0),
-    .s1_o(s1), .s2_o(s2), .w_ctx_i(ret_ctx_o), .w_mask_i(ret_streams_o), .w_s0_o(w_s0), .w_s1_o(w_s1), .w_s2_o(w_s2),
-    .dbg_we_i(dbg_csr_we && dbg_is_stream), .dbg_wdata_i, .dbg_en_i, .dbg_ctx_i, .dbg_sel_i(dbg_sel_i[2:0]),
-    .dbg_data_o(dbg_stream)
+    .clk_i(state_clk_i), .ctx_i(x_ctx), .stream_i(x_dec.stream), .uses_i(x_dec.uses), .steps_i(x_word[30:25]),
+    .move_i(x_stream), .set_i(x_sset), .set_k_i(x_word[26:25]), .set_addr_i(x_rs1), .set_strides_i(x_rs2),
+    .csr_i(x_dec.csr), .csr_we_i(stream_csr_we), .csr_number_i(x_word[22:20]), .csr_value_i(csr_after),
+    .csr_read_o(stream_csr), .s0_o(s0), .s1_o(s1), .s2_o(s2), .w_ctx_i(ret_ctx_o), .w_mask_i(ret_streams_o),
+    .w_s0_o(w_s0), .w_s1_o(w_s1), .w_s2_o(w_s2), .dbg_we_i(dbg_csr_we && dbg_is_stream), .dbg_wdata_i, .dbg_en_i,
+    .dbg_ctx_i, .dbg_sel_i(dbg_sel_i[2:0]), .dbg_data_o(dbg_stream)
   );
 
   // The load of weights waits for whoever else may use the ports.
@@ -408,8 +408,8 @@ module tile_core (
     .x_ctx_i(x_ctx), .r_fpd_i(r_fpd), .r_has_fp_i(r_has_fp), .r_rm_i(r_rm), .r_f1_i(r_f1), .r_f2_i(r_f2),
     .x_word_i(x_word), .x_aux_word_i(x_aux_word), .x_rs1_i(x_rs1), .x_rs2_i(x_rs2), .x_fa_i(x_fa), .x_fb_i(x_fb),
     .x_fc_i(x_fc), .x_fpd_i(x_fpd), .x_pair_i(x_pair), .x_rm_i(x_rm), .e_slots_i(e_slots), .e_dec_i(e_dec),
-    .e_aux_i(e_aux), .e_int_ok_i(e_int_ok), .w_trans_i(w_trans), .fpu_result_o(fpu_result), .fpu_flags_o(fpu_flags), .w_fp_o(w_fp),
-    .lane_fp_o(lane_fp), .lane_value_o(lane_value), .lane_flags_o(lane_flags), .lane_rd_o(lane_rd),
+    .e_aux_i(e_aux), .e_int_ok_i(e_int_ok), .w_trans_i(w_trans), .fpu_result_o(fpu_result), .fpu_flags_o(fpu_flags),
+    .w_fp_o(w_fp), .lane_fp_o(lane_fp), .lane_value_o(lane_value), .lane_flags_o(lane_flags), .lane_rd_o(lane_rd),
     .lane_ctx_o(lane_ctx), .div_lanes_busy_o(div_lanes_busy)
   );
 
@@ -435,29 +435,28 @@ module tile_core (
     .x_word_i(x_word), .x_aux_word_i(x_aux_word), .x_sdata_i(x_sdata), .x_dec_i(x_dec), .x_fpd_i(x_fpd),
     .x_pair_i(x_pair), .x_solo_fp_i(x_solo_fp), .e_valid_i(e_valid), .e_except_i(e_except), .e_ctx_i(e_ctx),
     .e_next_pc_i(e_next_pc), .e_rs1_i(e_rs1), .e_rs2_i(e_rs2), .e_rs3_i(e_rs3), .e_run_i(e_run), .e_sync_i(e_sync),
-    .e_exch_i(e_exch), .e_pkt_i(e_pkt), .e_break_i(e_break), .late_pc_i(late_pc), .late_word_i(late_word), .late_cycle_i(late_cycle),
-    .e_ldw_i(e_ldw), .w_simd_i(w_simd), .w_trans_i(w_trans), .w_amp_i(w_amp), .aux_count_o, .aux_bits_o, .aux_drew_o,
-    .w_late_we_i(w_late_we), .xwstack_i(xwstack), .xwstksz_i(xwstksz), .xwra_i(xwra), .hold_go_i(hold_go),
-    .e_pc_i(e_pc), .e_word_i(e_word), .x_fetch_bad_i(x_fetch_bad), .addr_i(addr), .addr2_i(addr2),
-    .store_addr_i(store_addr), .x_load2_i(x_load2), .w_wide_i(w_wide), .w_wide2_i(w_wide2), .w_s0_i(w_s0), .w_s1_i(w_s1),
-    .w_s2_i(w_s2), .trap_i(trap), .aux_trap_i(aux_trap),
-    .e_aux_i(e_aux), .lone_aux_i(lone_aux), .cause_i(cause), .tval_i(tval), .csr_after_i(csr_after),
-    .csr_written_i(csr_written), .size_i(size), .x_ok_i(x_ok), .x_load_i(x_load), .x_store_i(x_store),
-    .fpu_result_i(fpu_result), .fpu_flags_i(fpu_flags), .w_val_i(w_val), .w_fp_i(w_fp), .lane_fp_i(lane_fp),
-    .lane_value_i(lane_value), .lane_flags_i(lane_flags), .lane_rd_i(lane_rd), .lane_ctx_i(lane_ctx), .ret_valid_o,
-    .ret_trap_o, .ret_paired_o, .ret_pending_o, .ret_excepted_o, .ret_cycle_o, .ret_ctx_o, .ret_pc_o, .ret_word_o,
-    .ret_next_pc_o, .ret_cause_o, .ret_tval_o, .ret_xrd_o, .ret_value_o, .ret_fwe_o, .ret_frd_o, .ret_fflags_o,
-    .ret_load_o, .ret_store_o, .ret_addr_o, .ret_mask_o, .ret_wdata_o, .ret_csr_o, .ret_csr_value_o, .ret_run_o,
-    .ret_run_pc_o, .ret_run_a0_o, .ret_run_a1_o, .ret_run_stack_o, .ret_run_stride_o, .ret_run_ra_o, .aux_valid_o,
-    .aux_trap_o, .aux_paired_o, .aux_pending_o, .aux_excepted_o, .aux_cycle_o, .aux_ctx_o, .aux_pc_o, .aux_word_o,
-    .aux_next_pc_o, .aux_cause_o, .aux_tval_o, .aux_frd_o, .aux_fflags_o, .done_valid_o, .done_slot_o,
-    .done_value_o, .done_fflags_o, .w_xwe_o(w_xwe), .w_fmain_we_o(w_fmain_we), .w_fmain_pair_o(w_fmain_pair),
-    .w_fsecond_we_o(w_fsecond_we), .w_faux_count_o(w_faux_count), .w_fsecond_rd_o(w_fsecond_rd),
-    .w_fsecond_val_o(w_fsecond_val), .ret_fpair_o, .ret_fbits_o, .ret_fwe2_o, .ret_frd2_o, .ret_fbits2_o, .ret_load2_o,
-    .ret_addr2_o, .ret_store_addr_o, .ret_streams_o, .ret_stream0_o, .ret_stream1_o, .ret_stream2_o,
-    .w_ctx_o(w_ctx), .w_xrd_o(w_xrd), .w_fmain_rd_o(w_fmain_rd), .w_faux_rd_o(w_faux_rd), .w_xval_o(w_xval),
-    .w_fmain_val_o(w_fmain_val), .w_faux_val_o(w_faux_val), .flags_we_o(flags_we), .flags_o(flags),
-    .records_busy_o(records_busy)
+    .e_exch_i(e_exch), .e_pkt_i(e_pkt), .e_break_i(e_break), .late_pc_i(late_pc), .late_word_i(late_word),
+    .late_cycle_i(late_cycle), .e_ldw_i(e_ldw), .w_simd_i(w_simd), .w_trans_i(w_trans), .w_amp_i(w_amp), .aux_count_o,
+    .aux_bits_o, .aux_drew_o, .w_late_we_i(w_late_we), .xwstack_i(xwstack), .xwstksz_i(xwstksz), .xwra_i(xwra),
+    .hold_go_i(hold_go), .e_pc_i(e_pc), .e_word_i(e_word), .x_fetch_bad_i(x_fetch_bad), .addr_i(addr), .addr2_i(addr2),
+    .store_addr_i(store_addr), .x_load2_i(x_load2), .w_wide_i(w_wide), .w_wide2_i(w_wide2), .w_s0_i(w_s0),
+    .w_s1_i(w_s1), .w_s2_i(w_s2), .trap_i(trap), .aux_trap_i(aux_trap), .e_aux_i(e_aux), .lone_aux_i(lone_aux),
+    .cause_i(cause), .tval_i(tval), .csr_after_i(csr_after), .csr_written_i(csr_written), .size_i(size), .x_ok_i(x_ok),
+    .x_load_i(x_load), .x_store_i(x_store), .fpu_result_i(fpu_result), .fpu_flags_i(fpu_flags), .w_val_i(w_val),
+    .w_fp_i(w_fp), .lane_fp_i(lane_fp), .lane_value_i(lane_value), .lane_flags_i(lane_flags), .lane_rd_i(lane_rd),
+    .lane_ctx_i(lane_ctx), .ret_valid_o, .ret_trap_o, .ret_paired_o, .ret_pending_o, .ret_excepted_o, .ret_cycle_o,
+    .ret_ctx_o, .ret_pc_o, .ret_word_o, .ret_next_pc_o, .ret_cause_o, .ret_tval_o, .ret_xrd_o, .ret_value_o, .ret_fwe_o,
+    .ret_frd_o, .ret_fflags_o, .ret_load_o, .ret_store_o, .ret_addr_o, .ret_mask_o, .ret_wdata_o, .ret_csr_o,
+    .ret_csr_value_o, .ret_run_o, .ret_run_pc_o, .ret_run_a0_o, .ret_run_a1_o, .ret_run_stack_o, .ret_run_stride_o,
+    .ret_run_ra_o, .aux_valid_o, .aux_trap_o, .aux_paired_o, .aux_pending_o, .aux_excepted_o, .aux_cycle_o, .aux_ctx_o,
+    .aux_pc_o, .aux_word_o, .aux_next_pc_o, .aux_cause_o, .aux_tval_o, .aux_frd_o, .aux_fflags_o, .done_valid_o,
+    .done_slot_o, .done_value_o, .done_fflags_o, .w_xwe_o(w_xwe), .w_fmain_we_o(w_fmain_we),
+    .w_fmain_pair_o(w_fmain_pair), .w_fsecond_we_o(w_fsecond_we), .w_faux_count_o(w_faux_count),
+    .w_fsecond_rd_o(w_fsecond_rd), .w_fsecond_val_o(w_fsecond_val), .ret_fpair_o, .ret_fbits_o, .ret_fwe2_o,
+    .ret_frd2_o, .ret_fbits2_o, .ret_load2_o, .ret_addr2_o, .ret_store_addr_o, .ret_streams_o, .ret_stream0_o,
+    .ret_stream1_o, .ret_stream2_o, .w_ctx_o(w_ctx), .w_xrd_o(w_xrd), .w_fmain_rd_o(w_fmain_rd),
+    .w_faux_rd_o(w_faux_rd), .w_xval_o(w_xval), .w_fmain_val_o(w_fmain_val), .w_faux_val_o(w_faux_val),
+    .flags_we_o(flags_we), .flags_o(flags), .records_busy_o(records_busy)
   );
 
   assign state_on_o  = exec_state_on || start_valid_q;
@@ -465,8 +464,8 @@ module tile_core (
   // Whatever has work or gets some now. Arrivals on the packet lane count too.
   assign unit_on_o   = eng_busy || pkt_wakes || div_lanes_busy || e_exch || e_pkt || release_q || stray_taken ||
                        packet_rx_valid_i;
-  assign quiescent_o = issue_quiet && !codes_pending && !eng_busy && !release_q && !local_q && !start_valid_q && !ldw_busy &&
-                       !in_flight && !records_busy;
+  assign quiescent_o = issue_quiet && !codes_pending && !eng_busy && !release_q && !local_q && !start_valid_q &&
+                       !ldw_busy && !in_flight && !records_busy;
 
   assign dbg_row     = (dbg_en_i || dbg_we_i) ? {dbg_ctx_i, dbg_sel_i[4:0]} : 8'd0;
   assign dbg_x_we    = dbg_we_i && (dbg_kind_i == 3'd0);

@@ -18,7 +18,8 @@ module tile_decode (
   assign rs2 = word_i[24:20];
 
   assign in_table = (word_i[6:0] == 7'b0101011) ||
-                    ((word_i[6:0] == 7'b0001011) && ((f3[2:1] == 2'd1) || (f3[2:1] == 2'd2) || ((f3 == 3'd0) && (f7 == 7'd5))));
+                    ((word_i[6:0] == 7'b0001011) &&
+                     ((f3[2:1] == 2'd1) || (f3[2:1] == 2'd2) || ((f3 == 3'd0) && (f7 == 7'd5))));
   always_comb begin
     full = '0;
     if (in_table) full = tessera_pkg::decode_full(word_i);

@@ -326,8 +326,8 @@ module tile_execute (
   assign x_store_o  = x_ok_o && !x_solo_fp_i && x_dec_i.store;
   assign x_stream_o = x_ok_o && !x_solo_fp_i && x_dec_i.stream;
   assign x_sset_o   = x_ok_o && !x_solo_fp_i && x_dec_i.sset;
-  assign e_val_o   = e_dec_i.ldw ? (e_rs1_i + 32'd256) : (x_dec_i.jal || x_dec_i.jalr) ? (x_pc_i + 32'd4) : x_dec_i.csr ? csr_read :
-                   x_dec_i.quit ? x_rs1_i : alu_result;
+  assign e_val_o   = e_dec_i.ldw ? (e_rs1_i + 32'd256) : (x_dec_i.jal || x_dec_i.jalr) ? (x_pc_i + 32'd4) :
+                   x_dec_i.csr ? csr_read : x_dec_i.quit ? x_rs1_i : alu_result;
 
   assign retire_count = e_sync_o || e_exch_o || e_pkt_o || e_break_o || !e_ok ? 2'd0 :
                         (x_pair_i && x_ok_o && !aux_trap_o) ? 2'd2 : 2'd1;
