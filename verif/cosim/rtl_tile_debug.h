@@ -1,4 +1,4 @@
-// RtlTileModel, fourth part: the debug port (docs/machine/debug.md): commands wait for the edge before the cycle in
+// RtlTileModel, fifth part: the debug port (docs/machine/debug.md): commands wait for the edge before the cycle in
 // which they act, writes go one with each edge. When the tile is quiescent a write has an edge of its own, in which the
 // number of the cycle stands still.
 #pragma once

@@ -1,4 +1,4 @@
-// RtlTileModel, second part: what stands on the retire ports of tile_core becomes RetireRecords, events and exceptions.
+// RtlTileModel, third part: what stands on the retire ports of tile_core becomes RetireRecords, events and exceptions.
 //
 // A record is made when it appears in stage W. If its value comes later (divider and transcendental lanes, x.amp.ldw)
 // it waits in a queue, and so do the records behind it: observers see them in the order of issue cycles. An x.sync and

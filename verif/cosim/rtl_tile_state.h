@@ -1,4 +1,4 @@
-// RtlTileModel, third part: state of the contexts as it stands, read through the debug pins of tile_core, and waves.
+// RtlTileModel, fourth part: state of the contexts as it stands, read through the debug pins of tile_core, and waves.
 #pragma once
 
 #include "verif/cosim/rtl_tile_model.h"
