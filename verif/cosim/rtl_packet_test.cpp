@@ -3,12 +3,14 @@
 // supervisor's next issue must be what docs/machine/packets.md says.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <random>
 
 #include "tlm/tile/assembler.h"
 #include "verif/cosim/rtl_tile.h"
+#include "verif/coverage/covered_tile.h"
 
 namespace tessera {
 namespace {
@@ -95,12 +97,12 @@ struct Recorder : RetireObserver {
 };
 
 struct Bench {
-  explicit Bench(const std::vector<Descriptor>& table, unsigned expected, unsigned zone = 4) {
+  explicit Bench(const std::vector<Descriptor>& table, unsigned expected, unsigned zone = 4, Address handler = 0) {
     TileConfig config;
     config.sram_bytes = kBytes;
     config.tile = kTile;
     config.ipu = kIpu;
-    tile = make_rtl_tile(config);
+    tile = coverage::covered(config, make_rtl_tile(config), totals);
     tile->observe(&seen);
     std::vector<std::uint32_t> code;
     load_constant(code, 5, kData);
@@ -108,6 +110,12 @@ struct Bench {
     load_constant(code, 5, 0x400);
     code.push_back(i(Op::csrrw, 0, 5, csr::xbase2));
     load_constant(code, 6, kTable);
+    if (handler != 0) {
+      load_constant(code, 5, handler);
+      code.push_back(i(Op::csrrw, 0, 5, csr::mtvec));
+      put(handler, i(Op::csrrw, 0, 0, csr::mtvec));
+      put(handler + 4, r(Op::ecall, 0));
+    }
     code.push_back(sync(7, 0, zone));
     at = kSramBase + 4 * static_cast<Address>(code.size());
     code.push_back(r(Op::x_packet, 0, 6));
@@ -146,7 +154,8 @@ struct Bench {
   }
   void set(Address a, Word w) { std::memcpy(memory.data() + (a - kSramBase), &w, 4); }
 
-  std::unique_ptr<RtlTile> tile;
+  std::shared_ptr<coverage::Totals> totals = coverage::Totals::from_environment();
+  std::unique_ptr<TileModel> tile;
   Recorder seen;
   FakeLane lane;
   Address at = 0;
@@ -307,6 +316,18 @@ TEST(RtlPacket, AWriteOutsideAWindowTrapsAtTheNextIssue) {
   // It arrives while the supervisor waits in x.sync: the trap comes in place of the issue at Z.
   expect_trap(b, b.p, b.at, 30, kData);
   EXPECT_EQ(b.word(kData), 0x2000'0000u);
+}
+
+TEST(RtlPacket, AHandlerTakesAWriteOutsideAWindow) {
+  constexpr Address kHandler = kSramBase + 0x600;
+  Bench b({}, 0, 4, kHandler);
+  b.arrive(b.p - 50, kData, {5});
+  b.go();
+  const auto trap = std::find_if(b.seen.records.begin(), b.seen.records.end(), [](const auto& r) { return r.trap; });
+  ASSERT_NE(trap, b.seen.records.end());
+  EXPECT_EQ(trap->cause, 30u);
+  EXPECT_EQ(trap->cycle, b.p);
+  EXPECT_EQ(trap->next_pc, kHandler);
 }
 
 TEST(RtlPacket, NoWindowAfterAnInternalRelease) {

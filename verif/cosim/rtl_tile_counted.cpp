@@ -5,12 +5,19 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <memory>
 #include <mutex>
 
 #include "Vtile_core.h"
 #include "Vtile_core__Syms.h"
 #include "Vtile_core___024root.h"
+#include "verif/cosim/count_once.h"
 #include "verif/cosim/rtl_tile_model.h"
+
+namespace {
+const VerilatedCovContext* registry = nullptr;  // set while the model that sums up is made
+}
+const VerilatedCovContext* tessera_line_registry() { return registry; }
 
 namespace tessera {
 
@@ -29,7 +36,7 @@ class Sum {
   }
   void add(Vtile_core& model) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    auto& sums = model_.rootp->vlSymsp->__Vcoverage;
+    auto& sums = model_->rootp->vlSymsp->__Vcoverage;
     const auto& counts = model.rootp->vlSymsp->__Vcoverage;
     static_assert(sizeof sums == sizeof counts);
     for (std::size_t n = 0; n < sizeof sums / sizeof sums[0]; ++n) {
@@ -39,9 +46,13 @@ class Sum {
   }
 
  private:
-  Sum() = default;
+  Sum() {
+    registry = context_.coveragep();
+    model_ = std::make_unique<Vtile_core>(&context_);
+    registry = nullptr;
+  }
   VerilatedContext context_;
-  Vtile_core model_{&context_};
+  std::unique_ptr<Vtile_core> model_;
   std::mutex mutex_;
 };
 

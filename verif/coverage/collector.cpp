@@ -144,6 +144,10 @@ void Collector::take(const RetireRecord& record) {
         : record.context == 0     ? "debug/step/supervisor"
                                   : "debug/step/single");
   }
+  if (op == Op::x_packet && memory_ && c.x[isa::rs1(record.word)] != 0) {
+    packet(c.x[isa::rs1(record.word)], memory_().data());
+    packet_ended(record.trap);
+  }
   if (record.trap) {
     trap(c, record, op);
   } else {

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -70,6 +71,8 @@ class Collector final : public RetireObserver {
   void exchanged(const ExchangeWord&) override {}
   /// Takes all records so far.
   void flush();
+  /// For a tile without stops at x.packet: its memory, read when the record of one comes.
+  void read_packets_from(std::function<std::vector<std::uint8_t>()> memory) { memory_ = std::move(memory); }
 
   // What does not stand in records.
   void released(Cycle z);
@@ -144,6 +147,7 @@ class Collector final : public RetireObserver {
   Cycle supervisor_last_ = 0;
   bool supervisor_plain_ = false;  ///< nothing but its slot keeps it from issuing 6 cycles behind its last instruction
   unsigned weight_loads_ = 0;
+  std::function<std::vector<std::uint8_t>()> memory_;
   std::optional<Cycle> release_;
   Cycle exchange_issue_ = 0;
 };

@@ -11,6 +11,12 @@ class CoveredTile final : public TileModel {
   CoveredTile(const TileConfig& config, std::unique_ptr<TileModel> tile, const std::shared_ptr<Totals>& totals)
       : config_(config), tile_(std::move(tile)), collector_(config, totals), split_(collector_) {
     tile_->observe(&split_);
+    if (tile_->interval_based()) return;
+    collector_.read_packets_from([this] {
+      std::vector<std::uint8_t> memory(config_.sram_bytes);
+      tile_->read_memory(kSramBase, memory.data(), memory.size());
+      return memory;
+    });
   }
   ~CoveredTile() override { tile_->observe(nullptr); }
 

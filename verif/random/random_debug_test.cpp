@@ -8,6 +8,7 @@
 #include "tlm/tile/tlm_tile.h"
 #include "verif/cosim/lockstep_tile.h"
 #include "verif/cosim/rtl_tile.h"
+#include "verif/coverage/covered_tile.h"
 #include "verif/random/runs.h"
 
 namespace tessera::random {
@@ -17,6 +18,7 @@ using Run = ContextState::Run;
 
 struct Totals {
   std::uint64_t programs = 0, endless = 0, instructions = 0, traps = 0, commands = 0, halts = 0, reads = 0, writes = 0;
+  std::shared_ptr<coverage::Totals> coverage = coverage::Totals::from_environment();
 };
 
 /// A debugger with a lockstep tile under it.
@@ -26,7 +28,9 @@ class Debugger {
       : random_(static_cast<std::mt19937::result_type>(seed * 7919 + 1)),
         totals_(totals),
         config_(config_of(seed)),
-        tile_(config_, std::make_unique<TlmTile>(config_), make_rtl_tile(config_)) {
+        lockstep_(new LockstepTile(config_, std::make_unique<TlmTile>(config_), make_rtl_tile(config_))),
+        shown_(coverage::covered(config_, std::unique_ptr<TileModel>(lockstep_), totals.coverage)),
+        tile_(*shown_) {
     tile_.debug_attach(true);
   }
 
@@ -61,10 +65,10 @@ class Debugger {
     });
     if (!played.ended) ++totals_.endless;  // a context that is resumed after an exception may trap for ever
     ++totals_.programs;
-    totals_.instructions += tile_.compared().instructions;
-    totals_.traps += tile_.compared().traps;
+    totals_.instructions += lockstep_->compared().instructions;
+    totals_.traps += lockstep_->compared().traps;
     if (played.ended) {
-      ASSERT_EQ(tile_.compared().instructions, tile_.retired());
+      ASSERT_EQ(lockstep_->compared().instructions, tile_.retired());
     }
   }
 
@@ -122,11 +126,16 @@ class Debugger {
   }
 
   void change(ContextId c) {
-    static constexpr unsigned kNumbers[] = {csr::mscratch, csr::mstatus, csr::fcsr, csr::frm,  csr::xrng2,
-                                            csr::mcause,   csr::xexit,   csr::misa, csr::mepc, 0x7ff};
+    static constexpr unsigned kNumbers[] = {csr::mscratch, csr::mstatus, csr::fcsr,    csr::frm,     csr::xrng2,
+                                            csr::mcause,   csr::xexit,   csr::misa,    csr::mepc,    0x7ff,
+                                            csr::mtval,    csr::fflags,  csr::xwstack, csr::xwstksz, csr::xsource};
     tile_.debug_write(c, DebugSpace::x, draw(32), draw(2) == 0 ? draw(64) : static_cast<std::uint32_t>(random_()));
     tile_.debug_write(c, DebugSpace::f, draw(32), static_cast<std::uint32_t>(random_()));
     tile_.debug_write(c, DebugSpace::csr, kNumbers[draw(std::size(kNumbers))], static_cast<std::uint32_t>(random_()));
+    // What the program hangs on gets the value it has.
+    for (const unsigned number : {csr::mtvec, csr::xwra, csr::xbase1, csr::xbase1 + 1, csr::xbase1 + 2})
+      tile_.debug_write(c, DebugSpace::csr, number, tile_.debug_read(c, DebugSpace::csr, number));
+    totals_.writes += 5;
     if (c != 0) tile_.debug_write(c, DebugSpace::stream, draw(6), static_cast<std::uint32_t>(random_()));
     totals_.writes += 4;
   }
@@ -134,7 +143,9 @@ class Debugger {
   std::mt19937 random_;
   Totals& totals_;
   TileConfig config_;
-  LockstepTile tile_;
+  LockstepTile* lockstep_;  // behind `shown_`
+  std::unique_ptr<TileModel> shown_;
+  TileModel& tile_;
   unsigned halts_ = 0;
 };
 

@@ -103,7 +103,7 @@ Node Writer::streams(unsigned accesses, bool in_loop) {
     if (!in_loop && one_in(options_.owns_edge ? 3 : 10)) {
       const Node at = constant(kPointer, edge_address(k == 2));
       node.words.insert(node.words.end(), at.words.begin(), at.words.end());
-      far = true;
+      far = far || k == 2 || !options_.wild;
     } else {
       std::int32_t start = (static_cast<std::int32_t>(pick(2 * kStart)) - kStart) & ~7;
       if (one_in(20)) start += 1 + static_cast<std::int32_t>(pick(7));
@@ -115,8 +115,8 @@ Node Writer::streams(unsigned accesses, bool in_loop) {
     if (one_in(3)) node.words.push_back(aux_word());  // a pair, if the address is aligned
   }
   if (in_loop) return node;
-  // Near the ends of the SRAM one access only: the next could go on into what belongs to others.
-  for (unsigned n = far && !options_.wild ? 1 : accesses; n-- > 0;) {
+  // Near the ends of the SRAM one access only: the next could go on into what belongs to others, or into code.
+  for (unsigned n = far ? 1 : accesses; n-- > 0;) {
     if (!aux_ops_.empty() && one_in(3)) {
       node.children.push_back(Node(Node::Kind::pair, {stream_access(), aux_word()}));
     } else {
