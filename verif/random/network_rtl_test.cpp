@@ -56,14 +56,14 @@ std::optional<std::string> compare(const Network& network, const std::vector<Pro
 
 /// Makes the programs of the tiles small, one after the other.
 std::string shrunk(Network network, const std::string& what) {
-  const bool endless = what == "does not end";
+  const auto kind = [](const std::string& text) { return text.substr(0, 11); };  // "RTL and TLM", "outcome", ..
   std::string text = what + "\n";
   for (unsigned t = 0; t < network.tiles.size(); ++t) {
     const Fails fails = [&](const Program& program) {
       std::vector<Program> programs = build_all(network);
       programs[t] = program;
       const auto found = compare(network, programs, nullptr, nullptr);
-      return found && (*found == "does not end") == endless;
+      return found && kind(*found) == kind(what);
     };
     const ShrinkResult small = shrink(network.tiles[t], fails, false, 400);
     network.tiles[t] = small.recipe;

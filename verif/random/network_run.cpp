@@ -62,9 +62,9 @@ NetworkRun run_network(const Network& network, const std::vector<Program>& progr
   for (;;) {
     run.outcome = ipu.advance(kLimit);
     if (run.outcome != Ipu::Outcome::arrived) break;
-    if (run.releases.size() == network.steps.size()) break;
     const SyncResult& arrival = *ipu.arrival();
     ipu.drain_packets(arrival.latest + 10'000);
+    if (run.releases.size() == network.steps.size()) break;
     run.releases.push_back(arrival.latest + 10 + network.seed % 37);
     run.votes.push_back(arrival.vote);
     ipu.release(run.releases.back(), arrival.vote);
