@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "tlm/tile/assembler.h"
 #include "tlm/tile/tlm_tile.h"
 #include "verif/cosim/lockstep_tile.h"
 #include "verif/cosim/rtl_tile.h"
@@ -120,6 +121,55 @@ void run_until(std::uint64_t instructions, bool races, std::uint64_t first) {
   EXPECT_GT(several, 100u);
   EXPECT_GT(itself, 100u);
   EXPECT_LT(faults, networks / 2);
+}
+
+/// A listener whose sender says nothing: by each kind of descriptor, first word of each, with the sender in an exchange
+/// of its own or not.
+TEST(NetworkRtl, ASilentSenderIsAnUnderrunInEveryMode) {
+  const auto T = TileMode::tlm, R = TileMode::rtl, L = TileMode::lockstep;
+  unsigned compared = 0;
+  for (unsigned kind = 0; kind < 3; ++kind) {
+    for (const bool takes_part : {true, false}) {
+      ProgramOptions options;
+      options.seed = 5;
+      Network net = network(options, 2);
+      net.steps.resize(1);
+      ExchangeDescriptor d;
+      d.kind = kind;
+      d.start = 118;
+      d.words = 6;
+      d.address = 0x2000;
+      ExchangeBlock block;
+      block.count1 = block.count2 = 1;
+      ExchangeSweep sweep;
+      sweep.count = 1;
+      sweep.step = 1;
+      std::vector<std::uint64_t> words{d.pack()};
+      if (kind != 0) words.push_back(kind == 1 ? block.pack() : sweep.pack());
+      for (unsigned t = 0; t < 2; ++t) {
+        for (ContextRecipe& context : net.tiles[t].contexts) context = {0, false, {}};
+        net.tiles[t].tables = {TableRecipe()};
+        auto& code = net.tiles[t].contexts[0].code;
+        if (t == 1 || takes_part)
+          code.push_back(Node(Node::Kind::table, {testing::sync(6, 0, 1), testing::r(isa::Op::x_exchange, 0, 5)}));
+        else
+          code.push_back(Node(testing::sync(6, 0, 1)));
+        code.push_back(Node(testing::sync(6, 0, 1)));
+      }
+      net.tiles[1].tables[0].receives = {words};
+      const std::vector<Program> programs = build_all(net);
+      const NetworkRun tlm = run_network(net, programs, factory(nullptr), {});
+      ASSERT_EQ(tlm.outcome, Ipu::Outcome::exception);
+      EXPECT_EQ(tlm.exception->cause, 27u);
+      for (const auto& modes : {std::vector<TileMode>{T, L}, {L, T}, {L, L}, {R, L}, {L, R}, {R, R}, {T, R}, {R, T}}) {
+        const auto found = difference(tlm, run_network(net, programs, factory(nullptr), modes));
+        EXPECT_FALSE(found) << "kind " << kind << " " << takes_part << " " << static_cast<int>(modes[0]) << " "
+                            << static_cast<int>(modes[1]) << ": " << *found;
+        ++compared;
+      }
+    }
+  }
+  EXPECT_EQ(compared, 48u);
 }
 
 TEST(NetworkRtl, MixturesEqualTlm) { run_until(250'000, false, run_seed() * 1'000'000); }
