@@ -47,7 +47,7 @@ struct Recipe {
   std::vector<TableRecipe> tables;
   std::vector<std::uint32_t> data;  ///< all contexts' data and the constants behind it
   std::uint64_t exchange_seed = 0;  ///< words that arrive are made from it
-  bool underrun = false;            ///< a word is missing in the last phase
+  bool underrun = false;            ///< a word is missing in each phase but the first
 };
 
 /// An image for a tile of kSramBytes. `portable` programs are a single block at the start of the SRAM.

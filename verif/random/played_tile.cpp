@@ -51,8 +51,8 @@ ExchangeResult play_phase(TileModel& tile, const TileConfig& config, const Progr
   std::optional<ExchangeResult::Fault> receive_fault = phase.receive_fault;
   for (std::size_t n = 0; n < phase.receives.size(); ++n) {
     ReceiveRun& run = phase.receives[n];
-    // One word is missing in one phase of a program that says so.
-    if (program.underrun && phase_number == 1 && n == phase.receives.size() / 2) {
+    // One word is missing in each phase but the first of a program that says so.
+    if (program.underrun && phase_number != 0 && n == phase.receives.size() / 2) {
       const std::uint32_t heard = run.words / 2;
       receive_fault = ExchangeResult::Fault{27, run.start + heard, run.descriptor};
       run.words = heard;

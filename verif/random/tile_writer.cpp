@@ -22,7 +22,7 @@ TileWriter::TileWriter(const ProgramOptions& options)
 void TileWriter::begin(unsigned handlers) {
   recipe_.options = options_;
   recipe_.exchange_seed = random_();
-  recipe_.underrun = pick(8) == 0;
+  recipe_.underrun = pick(3) == 0;
   handlers_ = pick(handlers) != 0;
   edge_owner_ = pick(8);
   do shared_ = 1 + pick(6);
