@@ -9,11 +9,11 @@
 const VerilatedCovContext* tessera_line_registry();
 
 #undef VL_COVER_INSERT
-#define VL_COVER_INSERT(registry, counter, ...)                                    \
-  do {                                                                             \
-    if ((registry) == tessera_line_registry()) {                                   \
-      (registry)->_inserti(counter);                                               \
-      (registry)->_insertf(__FILE__, __LINE__);                                    \
-      (registry)->_insertp("hier", name(), __VA_ARGS__);                           \
-    }                                                                              \
+#define VL_COVER_INSERT(registry, counter, ...)          \
+  do {                                                   \
+    if ((registry) == tessera_line_registry()) {         \
+      (registry)->_inserti(counter);                     \
+      (registry)->_insertf(__FILE__, __LINE__);          \
+      (registry)->_insertp("hier", name(), __VA_ARGS__); \
+    }                                                    \
   } while (false)
