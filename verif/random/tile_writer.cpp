@@ -103,6 +103,7 @@ void TileWriter::worker(unsigned w) {
 /// Descriptors that mostly keep the rules; some start too early, reach outside, name what is not there or are cut.
 TableRecipe TileWriter::table() {
   TableRecipe table;
+  edge_receives_ = pick(2) != 0;
   descriptors(table.sends, false);
   descriptors(table.receives, true);
   return table;
@@ -124,7 +125,7 @@ void TileWriter::descriptors(std::vector<std::vector<std::uint64_t>>& out, bool 
     d.start = early ? t / 4 : t;
     d.words = words;
     d.address = half + 0x80 + pick(d.base != 0 ? 64 : 0x100) + (d.base != 0 ? 0 : (data_of(0) - kSramBase) / 4);
-    if (pick(40) == 0) {  // outside, or running out
+    if (receive == edge_receives_ && pick(20) == 0) {  // outside, or running out; not both lists: see above
       d.base = 0;
       d.address = pick(2) == 0 ? 0x3ffff : Program::kSramBytes / 4 - pick(words);
     }

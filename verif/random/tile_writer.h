@@ -45,7 +45,8 @@ class TileWriter {
   Recipe recipe_;
   bool handlers_ = true;
   unsigned edge_owner_ = 7;
-  unsigned shared_ = 1;  ///< the worker program that any worker may run
+  bool edge_receives_ = false;  ///< which list of a table may reach the end of the SRAM
+  unsigned shared_ = 1;         ///< the worker program that any worker may run
 };
 
 }  // namespace tessera::random
