@@ -27,11 +27,20 @@ module fpu_round (
     leading_zeros = n;
   endfunction
 
+`ifdef TESSERA_FAULTS
+  logic faulty;  // planted fault, chosen at run time: ties go away from zero, not to the even neighbour
+  initial faulty = ($test$plusargs("fault_fpu_round") != 0);
+`elsif TESSERA_FAULT_FPU_ROUND
+  localparam logic faulty = 1'b1;
+`else
+  localparam logic faulty = 1'b0;
+`endif
+
   // Whether a magnitude grows by one last place.
   function automatic logic rounds_up(input logic [2:0] rm, input logic sign, input logic last, input logic half,
                                      input logic sticky);
     case (rm)
-      fpu_pkg::RmRne: rounds_up = half && (sticky || last);
+      fpu_pkg::RmRne: rounds_up = half && (sticky || last || faulty);
       fpu_pkg::RmRdn: rounds_up = sign && (half || sticky);
       fpu_pkg::RmRup: rounds_up = !sign && (half || sticky);
       fpu_pkg::RmRmm: rounds_up = half;

@@ -9,6 +9,7 @@
 
 #include "tlm/tile/assembler.h"
 #include "tlm/tile/exchange_engine.h"
+#include "verif/cosim/failures.h"
 #include "verif/cosim/rtl_tile.h"
 
 namespace tessera {
@@ -137,11 +138,12 @@ struct Outcome {
   std::size_t words = 0;
 };
 
-void check(const Case& k, Outcome& outcome) {
+/// `fault`: empty for the tile as it is, otherwise one of make_faulty_rtl_tile().
+void check(const Case& k, Outcome& outcome, const std::string& fault = {}) {
   TileConfig config;
   config.sram_bytes = kBytes;
   config.tiles = kTiles;
-  const auto tile = make_rtl_tile(config);
+  const auto tile = fault.empty() ? make_rtl_tile(config) : make_faulty_rtl_tile(config, fault);
   Recorder seen;
   tile->observe(&seen);
   std::vector<std::uint32_t> code;
@@ -222,7 +224,7 @@ void check(const Case& k, Outcome& outcome) {
   }
   // A missing word is noticed a cycle later, so the tile may listen once more; nothing comes of it.
   if (cut && fabric.heard.size() == heard.size() + 1) fabric.heard.pop_back();
-  const auto fault = first_fault(phase.send_fault, receive_fault);
+  const auto end = first_fault(phase.send_fault, receive_fault);
   const Cycle next = std::max(in.issue + 12, last_cycle(taken, receive_fault, in.issue) + 4);
 
   expect_same("sent", fabric.sent, sent);
@@ -233,19 +235,19 @@ void check(const Case& k, Outcome& outcome) {
   EXPECT_EQ(std::memcmp(after.data(), memory.data(), kBytes), 0);
   EXPECT_EQ(seen.words.size(), sent.size() + heard.size() - (cut ? 1 : 0));
 
-  outcome.fault = fault.has_value();
-  if (fault) {
+  outcome.fault = end.has_value();
+  if (end) {
     const RetireRecord& trap = seen.records.back();
     EXPECT_TRUE(trap.trap);
     EXPECT_EQ(trap.cycle, next);
     EXPECT_EQ(trap.pc, at);
     EXPECT_EQ(trap.word, r(Op::x_exchange, 0, 6));
-    EXPECT_EQ(trap.cause, fault->cause);
-    EXPECT_EQ(trap.tval, fault->descriptor);
+    EXPECT_EQ(trap.cause, end->cause);
+    EXPECT_EQ(trap.tval, end->descriptor);
     ASSERT_TRUE(tile->exception());
-    EXPECT_EQ(tile->exception()->cycle, fault->cycle);
-    EXPECT_EQ(tile->supervisor_csr(csr::xfaultcyc), static_cast<std::uint32_t>(fault->cycle));
-    outcome.cause = fault->cause;
+    EXPECT_EQ(tile->exception()->cycle, end->cycle);
+    EXPECT_EQ(tile->supervisor_csr(csr::xfaultcyc), static_cast<std::uint32_t>(end->cycle));
+    outcome.cause = end->cause;
   } else {
     ASSERT_GE(seen.records.size(), 3u);
     const std::size_t n = seen.records.size() - (k.twice ? 2 : 3);
@@ -355,6 +357,27 @@ TEST(RtlExchange, ListsBeyondTheSramMoveNothing) {
       kSendData;  // reads 0x1000'0001'1000'0000 as header: no sends, 0x1000 receives fit; checked by the oracle
   check(wrong, outcome);
   EXPECT_TRUE(outcome.fault);
+}
+
+/// The first legal tables again, on a tile that begins to send a cycle late, and on the same model without the fault.
+TEST(RtlExchange, ATileThatSendsACycleLateIsFound) {
+  const auto failed = [](const std::string& fault) {
+    return failures([&] {
+      for (unsigned seed = 0; seed < 5; ++seed) {
+        Maker maker(seed);
+        Case k;
+        k.nops = maker.pick(4);
+        k.lead = maker.pick(2);
+        const std::uint64_t earliest = 12 + 6 * k.nops;
+        k.sends = maker.list(true, earliest, 0);
+        k.receives = maker.list(false, earliest, 0);
+        Outcome outcome;
+        check(k, outcome, fault);
+      }
+    });
+  };
+  EXPECT_EQ(failed("none"), 0);
+  EXPECT_GT(failed("exchange_time"), 0);
 }
 
 }  // namespace

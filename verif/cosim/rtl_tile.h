@@ -36,6 +36,7 @@ class RtlTile : public TileModel {
 ///  slot           the supervisor takes the slot of a running worker now and then
 ///  exchange_time  sending on the exchange begins a cycle late
 ///  stream_stride  stride B of a stream loses its sign
+///  fpu_round      ties of f32 rounding go away from zero, not to the even neighbour
 ///  simd_round     f16 results are cut, not rounded
 ///  amp_order      the matrix product adds its four products in another order
 ///  none

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "tlm/tile/assembler.h"
+#include "verif/cosim/failures.h"
 #include "verif/cosim/rtl_tile.h"
 
 namespace tessera {
@@ -22,9 +23,11 @@ struct Recorder : RetireObserver {
 };
 
 struct Bench {
-  explicit Bench(const Code& supervisor, const Code& worker = {}, TileConfig config = {}) {
+  /// `fault`: empty for the tile as it is, otherwise one of make_faulty_rtl_tile().
+  explicit Bench(const Code& supervisor, const Code& worker = {}, TileConfig config = {},
+                 const std::string& fault = {}) {
     config.sram_bytes = 65536;
-    tile = make_rtl_tile(config);
+    tile = fault.empty() ? make_rtl_tile(config) : make_faulty_rtl_tile(config, fault);
     tile->observe(&seen);
     load(kSramBase, supervisor);
     load(kWorkerCode, worker);
@@ -112,26 +115,103 @@ TEST(RtlTime, DelayIsFromSixUp) {
     }
 }
 
-TEST(RtlTime, RunExitAndTheSlotsBetween) {
-  for (Cycle at = 0; at < 6; ++at)
+/// A worker that is started twice. `lead`: instructions of the supervisor before, which place its others.
+void run_exit_run(unsigned lead, const std::string& fault = {}) {
+  for (Cycle start = 0; start < 6; ++start)
     for (unsigned w = 1; w <= 6; ++w) {
       // A delay walks the supervisor through the slots; the second x.run waits for the worker.
-      Bench bench(join(prologue(), {r(Op::x_run, w, 5), nop(), r(Op::x_run, w, 5), sync(7, 5, 0), kEcall}),
-                  {nop(), nop(), kExit});
-      bench.go(at);
+      Bench bench(join(join(prologue(), Code(lead, nop())),
+                       {r(Op::x_run, w, 5), nop(), r(Op::x_run, w, 5), sync(7, 5, 0), kEcall}),
+                  {nop(), nop(), kExit}, {}, fault);
+      bench.go(start);
+      const Cycle at = start + Cycle{6} * lead;
       const Cycle run = at + 12, first = in_slot(run + 6, w - 1), gone = first + 12 + 6;
       const auto vacant = [&](Cycle t) { return t % 6 == w - 1 && t < gone ? t + 1 : t; };
       const Cycle next = vacant(run + 6);
       const Cycle second = std::max(vacant(next + 6), gone);
       const Cycle again = in_slot(second + 6, w - 1);
       const auto sup = bench.cycles(0);
-      ASSERT_EQ(sup.size(), 7u);
-      EXPECT_EQ(sup[3], next) << w << " at " << at;
-      EXPECT_EQ(sup[4], second) << w << " at " << at;
+      ASSERT_EQ(sup.size(), lead + 7u);
+      EXPECT_EQ(sup[lead + 3], next) << w << " at " << at;
+      EXPECT_EQ(sup[lead + 4], second) << w << " at " << at;
       EXPECT_EQ(bench.cycles(static_cast<ContextId>(w)),
                 (std::vector<Cycle>{first, first + 6, first + 12, again, again + 6, again + 12}));
-      EXPECT_EQ(sup[6], again + 12 + 6);  // local sync: exactly six after the last exit
+      EXPECT_EQ(sup[lead + 6], again + 12 + 6);  // local sync: exactly six after the last exit
     }
+}
+
+TEST(RtlTime, RunExitAndTheSlotsBetween) {
+  for (unsigned lead = 0; lead < 16; ++lead) run_exit_run(lead);
+}
+
+/// Rounds of x.rpt: a body of two MAINs, and one that is a pair.
+void loops(const std::string& fault = {}) {
+  for (const bool pair : {false, true})
+    for (unsigned w = 1; w <= 6; ++w)
+      for (unsigned rounds = 1; rounds < 5; ++rounds) {
+        const std::uint32_t second = pair ? r(Op::fadd_s, 1, 2, 3) : i(Op::addi, 12, 12, 2);
+        Bench bench({}, {nop(), encode(Op::x_rpti, {rounds, 1}), i(Op::addi, 11, 11, 1), second, nop(), nop(), kExit},
+                    {}, fault);
+        bench.tile->start_context(static_cast<ContextId>(w), kWorkerCode, 0);
+        bench.tile->run(1000, nullptr, nullptr);
+        std::vector<Cycle> cycles;
+        Cycle t = in_slot(0, w - 1);
+        const auto issue = [&](unsigned instructions) {
+          cycles.insert(cycles.end(), instructions, t);
+          t += 6;
+        };
+        issue(1);
+        issue(1);
+        for (unsigned n = 0; n < rounds; ++n) {
+          issue(pair ? 2 : 1);
+          if (!pair) issue(1);
+        }
+        for (unsigned n = 0; n < 3; ++n) issue(1);
+        EXPECT_EQ(bench.cycles(static_cast<ContextId>(w)), cycles) << rounds << " rounds, worker " << w;
+        EXPECT_EQ(bench.tile->context(w).x[11], rounds);
+        EXPECT_EQ(bench.tile->context(w).x[12], pair ? 0 : 2 * rounds);
+      }
+}
+
+TEST(RtlTime, LoopsTakeNoCycleOfTheirOwn) { loops(); }
+
+/// The pointers of x.ld2 after steps of 8 bytes and of strides A and B, of both signs.
+void streams(const std::string& fault = {}) {
+  for (const std::int32_t a : {3, -2})
+    for (const std::int32_t b : {5, -7}) {
+      const Address s0 = kSramBase + 0x8000, s1 = kSramBase + 0xa000;
+      Code code;
+      load_constant(code, 5, s0);
+      load_constant(code, 6, s1);
+      load_constant(code, 7, static_cast<std::uint32_t>(b) << 16 | (static_cast<std::uint32_t>(a) & 0xffff));
+      const std::size_t first = code.size() + 2;
+      code = join(code, {encode(Op::x_sset, {0, 5, 7}), encode(Op::x_sset, {1, 6, 7}), encode(Op::x_ld2, {4, 6, 1, 2}),
+                         encode(Op::x_ld2, {4, 6, 2, 0}), encode(Op::x_ld2, {4, 6, 3, 1}), kExit});
+      Bench bench({}, code, {}, fault);
+      bench.tile->start_context(3, kWorkerCode, 0);
+      bench.tile->run(1000, nullptr, nullptr);
+      const auto after = [](Address base, std::int32_t steps) { return base + static_cast<Address>(8 * steps); };
+      const Address expected[3][2] = {
+          {after(s0, a), after(s1, b)}, {after(s0, a + b), after(s1, b + 1)}, {after(s0, a + b), after(s1, b + 1 + a)}};
+      ASSERT_GE(bench.seen.records.size(), first + 3);
+      for (std::size_t n = 0; n < 3; ++n) {
+        const RetireRecord& record = bench.seen.records[first + n];
+        EXPECT_EQ(record.stream_addr[0], expected[n][0]) << "A " << a << ", B " << b << ", load " << n;
+        EXPECT_EQ(record.stream_addr[1], expected[n][1]) << "A " << a << ", B " << b << ", load " << n;
+      }
+    }
+}
+
+TEST(RtlTime, StreamsStepByEightAndBySignedStrides) { streams(); }
+
+/// What must hold above, on the model with faults: it does without one, and not with the fault of its unit.
+TEST(RtlTime, FaultsInSlotsLoopsAndStreamsAreFound) {
+  // The instruction after x.run stands at the end of 64 bytes: there the faulty arbiter steals.
+  const auto slots = [](const std::string& fault) { run_exit_run(12, fault); };
+  EXPECT_EQ(failures([&] { slots("none"), loops("none"), streams("none"); }), 0);
+  EXPECT_GT(failures([&] { slots("slot"); }), 0);
+  EXPECT_GT(failures([&] { loops("loop_end"); }), 0);
+  EXPECT_GT(failures([&] { streams("stream_stride"); }), 0);
 }
 
 TEST(RtlTime, WideSyncRaisesAndReleasesExactly) {
