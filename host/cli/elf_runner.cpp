@@ -29,6 +29,22 @@ class Alone {
     }
   }
 
+  /// After run(limit) came to `limit`: what was issued before it retires and nothing later is issued, as in a tile
+  /// without a pipeline. The run may turn out to have ended before the limit.
+  TileStop cut(Cycle limit) {
+    // More than a division and its way through the pipeline.
+    constexpr Cycle kLongest = 60;
+    constexpr std::uint8_t kAllContexts = 0x7f;
+    const TileStop at_limit{TileStop::Kind::limit, limit};
+    if (tile_.interval_based() || limit > kNever - kLongest) return at_limit;
+    tile_.debug_halt(kAllContexts, limit);
+    TileStop stop = at_limit;
+    while (stop.kind == TileStop::Kind::limit && stop.cycle < limit + kLongest) stop = advance(limit + kLongest);
+    using Kind = TileStop::Kind;
+    const bool ended = stop.kind == Kind::tohost || stop.kind == Kind::exception || stop.kind == Kind::idle;
+    return ended && stop.cycle < limit ? stop : at_limit;
+  }
+
  private:
   static FabricTiming timing(const Platform& platform) {
     FabricTiming t;
@@ -153,7 +169,8 @@ ElfEnd run_elf(TileModel& tile, const TileConfig& config, const elf::Program& pr
   Cycle limit = 0;
   for (;;) {
     limit = std::min(max_cycles, limit + stretch);
-    const TileStop stop = alone.run(limit);
+    TileStop stop = alone.run(limit);
+    if (stop.kind == TileStop::Kind::limit && limit == max_cycles) stop = alone.cut(limit);
     if (stop.kind != TileStop::Kind::limit || limit == max_cycles) return ended(tile, stop);
     between(limit);
   }
