@@ -11,8 +11,11 @@ def cell(text):
 
 
 def isa(model):
-    out = [NOTE, "# Instructions\n", "Class says what pairs (core rules): a MAIN and the AUX after it issue together. Slots: one slot is six "
-           "cycles. Reserved instructions have an encoding but are illegal in this version.\n"]
+    out = [NOTE, "# Instructions\n", "Class says what pairs: a MAIN and the AUX after it issue together. Slots: one slot is six cycles. Rules of both, "
+           "and of waits, are in [timing.md](timing.md); what instructions share is in [tile.md](tile.md)."]
+    if any(i.status == "reserved" for i in model.instructions):
+        out.append("Reserved instructions have an encoding but are illegal in this version.")
+    out.append("")
     for name, title in TITLES.items():
         out += [f"## {title}\n", "| instruction | encoding (31..0) | class | role | slots | meaning |", "|---|---|---|---|---|---|"]
         for i in model.instructions:
@@ -20,9 +23,21 @@ def isa(model):
                 reserved = " (reserved)" if i.status == "reserved" else ""
                 out.append(f"| `{(i.name + ' ' + i.syntax).strip()}`{reserved} | `{i.encoding}` | {i.klass} | {i.role} | {i.slots} | {cell(i.semantics)} |")
         out.append("")
+    out += slots(model)
     out += ["## Traps\n", "| cause | when | mtval |", "|---|---|---|"]
     out += [f"| {t['cause']} {t['name']} | {cell(t['text'])} | {t['tval']} |" for t in model.traps]
     return "\n".join(out) + "\n"
+
+
+def slots(model):
+    """The instructions that take more than one slot, by number and class."""
+    out = ["## Instructions of more than one slot\n", "All others take one. A pair takes the slots of its AUX.\n",
+           "| slots | class | instructions |", "|---|---|---|"]
+    groups = {}
+    for i in model.instructions:
+        if i.slots > 1:
+            groups.setdefault((i.slots, i.klass), []).append(f"`{i.name}`")
+    return out + [f"| {n} | {klass} | {', '.join(groups[n, klass])} |" for n, klass in sorted(groups)] + [""]
 
 
 def csrs(model):

@@ -12,7 +12,7 @@ from pathlib import Path
 SIZES = [1, 2, 3, 4, 7, 16, 33, 64]
 CASES_IN_SIGNATURE = 32
 
-# Published counts of one worker (facts.md): (constant, per vector or position) or None for no such number; what the row is.
+# Published counts of one worker: (constant, per vector or position) or None for no such number; what the row is.
 # `only_rate`: only the count per vector is published.
 UNARY = (17, 33)  # the constant's range over all unary functions
 PUBLISHED = {
@@ -117,7 +117,7 @@ arithmetic (AUX) in every doubleword of a hardware loop. A vector costs what its
 
 | what the supervisor pays | cycles | published | |
 |---|---|---|---|
-| x.run of all six workers with an empty codelet, and x.sync | {launch} | 11 | the six workers' return and x.exit, 12 cycles, are in it; the rest is a slot of six cycles each for x.run and x.sync and the slots' rotation, which core.md sets |
+| x.run of all six workers with an empty codelet, and x.sync | {launch} | 11 | the six workers' return and x.exit, 12 cycles, are in it; the rest is a slot of six cycles each for x.run and x.sync and the slots' rotation ([timing.md](timing.md)) |
 | x.amp.ldw, 256 bytes | {load} | 16 | three slots of six cycles, 16 of them reading |
 
 Published for random numbers is only a normal distribution, 4 per 64 bits: there is no instruction for it here, and no loop yet.

@@ -1,5 +1,6 @@
-// Every command of README and user guide, run as it stands there, in order, from a copy of nothing but the build: what
-// the documents say works. Lines of fenced blocks that begin with build/bin/tessera or sed.
+// Every command of README, user guide and timing page, run as it stands there, in order, from a copy of nothing but the
+// build: what the documents say works. Lines of fenced blocks that begin with build/, sed or the RISC-V compiler's
+// name. A block that begins with ```shows FILE must show lines of a file that those commands wrote.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,42 +15,115 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<std::string> commands_of(const std::string& document) {
-  std::istringstream lines(read_file(source_path(document)));
+/// Shown lines and the file in which they must stand.
+struct Excerpt {
+  std::string file;
+  std::vector<std::string> lines;
+};
+
+struct Document {
   std::vector<std::string> commands;
-  bool fenced = false;
+  std::vector<Excerpt> excerpts;
+};
+
+bool is_command(const std::string& line) {
+  for (const char* start : {"build/bin/tessera ", "build/tests/tessera-faulty ", "sed ", "riscv64-unknown-elf-gcc "})
+    if (line.rfind(start, 0) == 0) return true;
+  return false;
+}
+
+Document read_document(const std::string& path) {
+  std::istringstream lines(read_file(source_path(path)));
+  Document document;
+  bool fenced = false, shows = false;
   for (std::string line; std::getline(lines, line);) {
-    if (line.rfind("```", 0) == 0) fenced = !fenced;
-    if (fenced && (line.rfind("build/bin/tessera", 0) == 0 || line.rfind("sed ", 0) == 0)) commands.push_back(line);
+    if (line.rfind("```", 0) == 0) {
+      fenced = !fenced;
+      shows = fenced && line.rfind("```shows ", 0) == 0;
+      if (shows) document.excerpts.push_back({line.substr(9), {}});
+    } else if (shows) {
+      document.excerpts.back().lines.push_back(line);
+    } else if (fenced && is_command(line)) {
+      document.commands.push_back(line);
+    }
   }
-  return commands;
+  return document;
+}
+
+std::string without_trailing_spaces(const std::string& line) { return line.substr(0, line.find_last_not_of(' ') + 1); }
+
+/// The lines must stand in the text one after the other; a line "..." leaves out any number. Returns the first that
+/// does not.
+std::string first_missing(const std::vector<std::string>& lines, const std::string& text) {
+  std::istringstream stream(text);
+  std::string found;
+  bool gap = true;
+  for (const std::string& line : lines) {
+    if (line == "...") {
+      gap = true;
+      continue;
+    }
+    const std::string wanted = without_trailing_spaces(line);
+    do {
+      if (!std::getline(stream, found)) return line;
+    } while (gap && without_trailing_spaces(found) != wanted);
+    if (without_trailing_spaces(found) != wanted) return line;
+    gap = false;
+  }
+  return {};
 }
 
 /// A directory that looks like the repository's root to the commands, whose files under build/ are this test's own.
 std::string stage() {
   const std::string root = scratch_directory();
-  fs::create_directory_symlink(source_path("host"), root + "/host");
+  for (const char* folder : {"host", "docs", "verif"})
+    fs::create_directory_symlink(source_path(folder), root + "/" + folder);
   fs::create_directories(root + "/build/verif");
-  fs::create_directory_symlink(built_path("bin"), root + "/build/bin");
+  for (const char* folder : {"bin", "tests", "generated"})
+    fs::create_directory_symlink(built_path(folder), root + "/build/" + folder);
   fs::create_directory_symlink(built_path("verif/conformance"), root + "/build/verif/conformance");
   return root;
 }
 
-class Documents : public testing::TestWithParam<const char*> {};
+struct Page {
+  const char* name;
+  const char* path;
+  std::size_t commands, excerpts;  ///< at least
+};
+
+class Documents : public testing::TestWithParam<Page> {};
 
 TEST_P(Documents, EveryCommandWorks) {
-  const std::vector<std::string> commands = commands_of(GetParam());
-  ASSERT_GE(commands.size(), 7U);
+  const Document document = read_document(GetParam().path);
+  ASSERT_GE(document.commands.size(), GetParam().commands);
+  ASSERT_GE(document.excerpts.size(), GetParam().excerpts);
   CommandOptions options;
   options.directory = stage();
-  for (const std::string& command : commands) {
+  for (const std::string& command : document.commands) {
     const Outcome outcome = run_command({"bash", "-c", command}, options);
-    EXPECT_EQ(outcome.exit_code, 0) << command << "\n" << outcome.err;
+    const int expected = command.rfind("build/tests/tessera-faulty", 0) == 0 ? 7 : 0;  // a mismatch in lockstep
+    EXPECT_EQ(outcome.exit_code, expected) << command << "\n" << outcome.err;
+  }
+  for (const Excerpt& excerpt : document.excerpts) {
+    ASSERT_GE(excerpt.lines.size(), 3U);
+    EXPECT_EQ(first_missing(excerpt.lines, read_file(options.directory + "/" + excerpt.file)), "") << excerpt.file;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Documents, testing::Values("README.md", "docs/user-guide.md"),
-                         [](const auto& info) { return std::string(info.index == 0 ? "Readme" : "UserGuide"); });
+INSTANTIATE_TEST_SUITE_P(All, Documents,
+                         testing::Values(Page{"Readme", "README.md", 7, 0},
+                                         Page{"UserGuide", "docs/user-guide.md", 15, 2},
+                                         Page{"Timing", "docs/machine/timing.md", 2, 1}),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST(Excerpts, AreComparedLineByLine) {
+  const std::string text = "one\ntwo \nthree\nfour\n";
+  EXPECT_EQ(first_missing({"two", "three"}, text), "");
+  EXPECT_EQ(first_missing({"one", "...", "four"}, text), "");
+  EXPECT_EQ(first_missing({"one", "three"}, text), "three");
+  EXPECT_EQ(first_missing({"three", "...", "two"}, text), "two");
+  EXPECT_EQ(first_missing({"five"}, text), "five");
+}
 
 /// Lines of the README's block that shows the main job's output, but the one of speed, which depends on the host.
 std::vector<std::string> without_speed(const std::string& text) {
