@@ -134,6 +134,18 @@ std::vector<std::string> without_speed(const std::string& text) {
   return kept;
 }
 
+TEST(Readme, LinksEveryPage) {
+  const std::string readme = read_file(source_path("README.md"));
+  unsigned pages = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(source_path("docs"))) {
+    if (entry.path().extension() != ".md") continue;
+    const std::string page = "docs/" + fs::relative(entry.path(), source_path("docs")).string();
+    EXPECT_THAT(readme, testing::HasSubstr("](" + page + ")"));
+    ++pages;
+  }
+  EXPECT_GE(pages, 20U);
+}
+
 TEST(Readme, ShowsWhatTheMainJobPrints) {
   const std::string readme = read_file(source_path("README.md")), script = read_file(source_path("scripts/run.sh"));
   const std::size_t begin = readme.find("```\nmodel ");
