@@ -7,11 +7,13 @@
 #include <cmath>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <map>
 
 #include "hw/error.h"
+#include "hw/whole_file.h"
 #include "verif/cosim/shutdown.h"
 
 namespace tessera::cli {
@@ -95,19 +97,9 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error, int argc, cha
 void write_result(const Context& context) {
   if (context.json_file.empty()) return;
   const std::string text = context.result.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
-  const bool special = context.json_file.rfind("/dev/", 0) == 0;
-  const std::string partial = special ? context.json_file : context.json_file + ".partial";
-  std::ofstream out(partial, std::ios::binary);
-  out << text;
-  out.close();
-  if (!out) {
-    if (!special) std::remove(partial.c_str());
-    throw Error(Category::usage, "cannot write the JSON result", context.json_file, "check the path and free space");
-  }
-  if (!special && std::rename(partial.c_str(), context.json_file.c_str()) != 0) {
-    std::remove(partial.c_str());
-    throw Error(Category::usage, "cannot write the JSON result", context.json_file, "check that it is no directory");
-  }
+  if (!write_whole_file(context.json_file, text))
+    throw Error(Category::usage, "cannot write the JSON result", context.json_file,
+                "check that its folder exists, that it is no directory, and its free space");
 }
 
 /// An option that was given as an empty string (--wave "$UNSET"); null if there is none.
@@ -117,6 +109,34 @@ const CLI::Option* without_value(const CLI::App& app) {
       for (const std::string& value : option->results())
         if (value.empty()) return option;
   return nullptr;
+}
+
+/// Whether two names mean one file; never for devices and pipes, to which many may write.
+bool same_file(const std::string& a, const std::string& b) {
+  if (written_in_place(a) || written_in_place(b)) return false;
+  std::error_code error;
+  if (std::filesystem::equivalent(a, b, error) && !error) return true;
+  const auto first = std::filesystem::weakly_canonical(a, error);
+  return !error && first == std::filesystem::weakly_canonical(b, error) && !error;
+}
+
+bool named(const CLI::Option& option, const std::vector<std::string>& names) {
+  return std::any_of(names.begin(), names.end(), [&](const std::string& name) { return option.check_name(name); });
+}
+
+/// An option whose file would be written over what another argument names: its name and the file, else empty.
+std::pair<std::string, std::string> overwritten(const CLI::App& app) {
+  const std::vector<std::string> outputs = {"--json", "--signature", "--trace", "--wave", "-o"};
+  const std::vector<std::string> inputs = {"--input", "--platform", "--labels"};
+  for (const CLI::Option* out : app.get_options([&](const CLI::Option* o) { return named(*o, outputs); }))
+    for (const std::string& file : out->results())
+      for (const CLI::Option* other : app.get_options()) {
+        if (other == out || !(other->get_positional() || named(*other, outputs) || named(*other, inputs))) continue;
+        for (const std::string& value : other->results())
+          if (same_file(file, value) || same_file(file, value.substr(value.find('=') + 1)))
+            return {out->get_name(), file};
+      }
+  return {};
 }
 
 void record_error(Context& context, const Error& error) {
@@ -275,6 +295,11 @@ int run(CLI::App& app, Context& context, int argc, char** argv) {
   const CLI::App* sub = app.get_subcommands().front();
   if (const CLI::Option* option = without_value(*sub))
     return parse_failure(app, context, CLI::ValidationError(option->get_name(), "is given an empty value"), argc, argv);
+  if (const auto [option, file] = overwritten(*sub); !option.empty()) {
+    std::cerr << "tessera: " << option << " would be written over another file of this command\n  at: " << file
+              << "\n  try: give it a name of its own\n";
+    return exit_code(Category::usage);
+  }
   begin_result(context, app, sub->get_name());
   int code = guarded(context, bodies().at(sub));
   std::cout.flush();

@@ -16,6 +16,7 @@
 #include "hw/error.h"
 #include "hw/generated/isa.h"
 #include "hw/generated/machine.h"
+#include "hw/whole_file.h"
 #include "tlm/tile/tlm_tile.h"
 #include "verif/cosim/lockstep_tile.h"
 #include "verif/cosim/shutdown.h"
@@ -47,14 +48,8 @@ void write_signature(const Options& options, const elf::Program& program, const 
     tile.read_memory(at, b, 4);
     text += fmt::format("{:02x}{:02x}{:02x}{:02x}\n", b[3], b[2], b[1], b[0]);
   }
-  const std::string partial = options.signature + ".partial";
-  std::ofstream out(partial, std::ios::binary);
-  out << text;
-  out.close();
-  if (!out || std::rename(partial.c_str(), options.signature.c_str()) != 0) {
-    std::remove(partial.c_str());
+  if (!write_whole_file(options.signature, text))
     throw Error(Category::usage, "cannot write the signature", options.signature, "check the path and free space");
-  }
 }
 
 /// Refuses a signature file for a program that has none, before anything runs.
@@ -292,7 +287,7 @@ void add_elf(CLI::App& app, Context& context) {
                     ->type_name("FILE");
                 sub.add_option("--max-cycles", options->max_cycles,
                                "End after this many cycles with exit code 6 (no limit without it)")
-                    ->check(CLI::Range(Cycle{1}, kNever))
+                    ->check(whole_number(1, kNever))
                     ->type_name("N");
                 sub.add_option("--trace", options->trace, "Write a line for each instruction")->type_name("FILE");
                 sub.add_option("--wave", options->wave, "Waveform, FST or VCD by suffix; a .gtkw view beside it")
@@ -300,8 +295,12 @@ void add_elf(CLI::App& app, Context& context) {
                 sub.add_option("--wave-scope", options->wave_scopes, "Only signals below these scopes")
                     ->allow_extra_args(false)
                     ->type_name("PATTERN");
-                sub.add_option("--wave-from", options->wave_from, "First cycle in the waveform")->type_name("CYCLE");
-                sub.add_option("--wave-to", options->wave_to, "Last cycle in the waveform")->type_name("CYCLE");
+                sub.add_option("--wave-from", options->wave_from, "First cycle in the waveform")
+                    ->check(whole_number())
+                    ->type_name("CYCLE");
+                sub.add_option("--wave-to", options->wave_to, "Last cycle in the waveform")
+                    ->check(whole_number())
+                    ->type_name("CYCLE");
                 sub.add_option("--platform", options->platform, "Platform: latencies and memory size")
                     ->capture_default_str()
                     ->type_name("NAME|FILE");

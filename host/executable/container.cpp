@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "hw/error.h"
+#include "hw/whole_file.h"
 
 namespace tessera::executable {
 
@@ -546,13 +547,7 @@ Executable read(const std::vector<std::uint8_t>& bytes, const std::string& origi
 
 void write_file(const Executable& executable, const std::string& path) {
   const std::vector<std::uint8_t> bytes = write(executable);
-  // Whole or not at all: written beside its place and moved there.
-  const std::string partial = path + ".partial";
-  std::ofstream out(partial, std::ios::binary | std::ios::trunc);
-  out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  out.close();
-  if (out && std::rename(partial.c_str(), path.c_str()) == 0) return;
-  std::remove(partial.c_str());
+  if (write_whole_file(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()})) return;
   throw Error(Category::usage, "the executable cannot be written", path, "check the folder and free space");
 }
 

@@ -12,6 +12,7 @@
 
 #include "host/onnx/proto.h"
 #include "hw/error.h"
+#include "hw/whole_file.h"
 
 namespace tessera::model {
 
@@ -109,12 +110,7 @@ std::string read_file(const std::string& file) {
 }
 
 void write_file(const std::string& file, const std::string& bytes) {
-  const std::string partial = file + ".partial";
-  std::ofstream out(partial, std::ios::binary);
-  out << bytes;
-  out.close();
-  if (!out || std::rename(partial.c_str(), file.c_str()) != 0) {
-    std::remove(partial.c_str());
+  if (!write_whole_file(file, bytes)) {
     throw Error(Category::usage, "cannot write the file", file, "check that the folder exists and has free space");
   }
 }

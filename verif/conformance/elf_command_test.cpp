@@ -1,5 +1,8 @@
 // tessera elf beside the good case: every way a program can end has its exit code, its message and its files.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <filesystem>
@@ -257,6 +260,52 @@ TEST_F(ElfCommandFiles, FilesThatCannotBeWritten) {
   EXPECT_EQ(tessera({"elf"}).exit_code, 2);
   EXPECT_EQ(tessera({"elf", path, "--model", "spike"}).exit_code, 2);
   EXPECT_EQ(tessera({"elf", path, "--max-cycles", "0"}).exit_code, 2);
+}
+
+TEST_F(ElfCommandFiles, APipeIsWrittenAndStaysOne) {
+  const std::string path = program("pass", end_with(1)), expected = "11223344\naabbccdd\n";
+  for (const std::string option : {"--signature", "--json"}) {
+    const std::string pipe = directory + "/pipe" + option;
+    ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+    const int reader = ::open(pipe.c_str(), O_RDWR | O_NONBLOCK);
+    ASSERT_GE(reader, 0);
+    EXPECT_EQ(tessera({"elf", path, option, pipe}).exit_code, 0);
+    EXPECT_TRUE(std::filesystem::is_fifo(pipe)) << option << " put a file in the place of a pipe";
+    std::string text(4096, '\0');
+    const auto count = ::read(reader, text.data(), text.size());
+    ::close(reader);
+    ASSERT_GT(count, 0) << option;
+    text.resize(static_cast<std::size_t>(count));
+    if (option == "--signature")
+      EXPECT_EQ(text, expected);
+    else
+      EXPECT_EQ(Json::parse(text).at("exit_code"), 0);
+  }
+  const std::string link = directory + "/link.sig", target = directory + "/target.sig";
+  std::filesystem::create_symlink(target, link);
+  EXPECT_EQ(tessera({"elf", path, "--signature", link}).exit_code, 0);
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_EQ(read_file(target), expected);
+}
+
+TEST_F(ElfCommandFiles, OutputsAreNotWrittenOverEachOtherOrTheProgram) {
+  const std::string path = program("pass", end_with(1)), before = read_file(path), file = directory + "/one";
+  for (const std::string option : {"--signature", "--json", "--trace"}) {
+    EXPECT_EQ(tessera({"elf", path, option, path}).exit_code, 2) << option;
+    EXPECT_EQ(tessera({"elf", path, option, directory + "/./pass.elf"}).exit_code, 2) << option;
+    EXPECT_EQ(read_file(path), before) << option;
+  }
+  EXPECT_EQ(tessera({"elf", path, "--signature", file, "--trace", file}).exit_code, 2);
+  EXPECT_EQ(tessera({"elf", path, "--json", file, "--trace", file}).exit_code, 2);
+  EXPECT_FALSE(std::filesystem::exists(file));
+  EXPECT_EQ(tessera({"elf", path, "--signature", "/dev/null", "--trace", "/dev/null"}).exit_code, 0);
+}
+
+TEST_F(ElfCommandFiles, CyclesAreWholeNumbers) {
+  const std::string path = program("pass", end_with(1));
+  for (const std::string option : {"--max-cycles", "--wave-from", "--wave-to"})
+    for (const std::string value : {"-1", "99999999999999999999", "1e3", "x", "0x"})
+      EXPECT_EQ(tessera({"elf", path, option, value}).exit_code, 2) << option << " " << value;
 }
 
 TEST_F(ElfCommandFiles, AnInterruptedRunLeavesItsTraceReadable) {
