@@ -16,7 +16,7 @@ struct Platform {
   std::string name;
   std::string description;
 
-  // Sizes (machine.md section 1).
+  // Sizes.
   unsigned cards = 1;
   unsigned ipus_per_card = 1;
   unsigned tiles = 16;                ///< per IPU, 1..4095

@@ -5,7 +5,7 @@
 
 namespace tessera {
 
-using Cycle = std::uint64_t;    ///< tile clock cycles since the clock left reset (core.md section 1)
+using Cycle = std::uint64_t;    ///< tile clock cycles since the clock left reset (docs/machine/timing.md)
 using Address = std::uint32_t;  ///< byte address as a tile sees it
 using Word = std::uint32_t;     ///< one aligned 32-bit word
 

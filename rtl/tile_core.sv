@@ -7,7 +7,7 @@
 // to W through tile_lanes; what the supervisor waits for is in tile_supervisor and tile_engines.
 //
 // A context reads registers again in c+8 at the earliest, so there are no hazards and no forwarding. All memory accesses
-// are made in X, so they follow the order of issue cycles. Times that anybody sees are issue cycles (core.md section 1).
+// are made in X, so they follow the order of issue cycles. Times that anybody sees are issue cycles.
 module tile_core (
   input  logic        clk_i,
   input  logic        rst_ni,

@@ -1,4 +1,4 @@
-// CSRs of all contexts (core.md section 4) and the custom ones of the supervisor. Accesses come from stage X; a value
+// CSRs of all contexts (docs/machine/csrs.md) and the custom ones of the supervisor. Accesses come from stage X; a value
 // written by an instruction is there for every instruction of a later issue cycle.
 module tile_csr (
   input  logic        clk_i,

@@ -1,4 +1,4 @@
-// Decoder of everything but arithmetic on f registers (core.md sections 2 and 5), by encoding and role alone: RV32IM, flw
+// Decoder of everything but arithmetic on f registers (docs/machine/isa.md), by encoding and role alone: RV32IM, flw
 // and fsw, Zicsr and supervisor control by hand; streams, post-increment accesses, bit operations, x.rpt and x.amp.ldw
 // through the generated table.
 module tile_decode (

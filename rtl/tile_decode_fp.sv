@@ -1,6 +1,6 @@
 // Decoder of arithmetic on f registers, for workers; the supervisor has none and does not ask. RV32F (without flw and fsw)
 // by hand, custom-2 and custom-3 through the generated table.
-// A reserved static rounding mode makes the word illegal, and an illegal word is never AUX (core.md section 2).
+// A reserved static rounding mode makes the word illegal, and an illegal word is never AUX (docs/machine/timing.md).
 module tile_decode_fp (
   input  logic [31:0]       word_i,
   output tile_pkg::fp_dec_t dec_o

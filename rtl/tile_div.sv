@@ -1,5 +1,5 @@
-// The integer divider: six lanes, one for each slot, since at most six multi-slot operations are in flight (core.md
-// section 1). Restoring, one quotient bit a cycle; at most one operation starts in a cycle.
+// The integer divider: six lanes, one for each slot, since at most six multi-slot operations are in flight. Restoring,
+// one quotient bit a cycle; at most one operation starts in a cycle.
 //
 // Operands with start_i in cycle t; the lane's result holds from cycle t+33 until its next start. div and rem take 6
 // slots.

@@ -1,5 +1,5 @@
 // Exchange engine: header, the two descriptor lists, ports, completion and the choice of the fault that traps
-// (core.md section 8, docs/machine/exchange.md).
+// (docs/machine/exchange.md).
 //
 // Load port A reads words to send, port B table words (send list and receive list in turn), the store port writes what
 // was received. It runs only while no worker runs, so the ports are free.

@@ -156,7 +156,7 @@ module tile_execute (
   assign addr2_o      = x_dec_i.stream ? s1_i : (addr_o + 32'd8);
   assign store_addr_o = x_dec_i.stream ? s2_i : addr_o;
 
-  // Checks of memory accesses: misaligned, then outside, for S0, S1, S2 (core.md section 3). Aligned accesses lie inside if
+  // Checks of memory accesses: misaligned, then outside, for S0, S1, S2. Aligned accesses lie inside if
   // their first byte does.
   function automatic logic misaligned(input logic [1:0] size, input logic [2:0] low);
     misaligned = ((size == 2'd1) && low[0]) || ((size == 2'd2) && (low[1:0] != 2'd0)) ||
@@ -197,7 +197,7 @@ module tile_execute (
   assign group_missing = ((e_zone_o == 3'd2) && !groups_i[0]) || ((e_zone_o == 3'd3) && !groups_i[1]);
   assign lone_aux_o     = x_solo_fp_i && x_fpd_i.aux;
 
-  // Traps, in the order of core.md section 10: pc, fetch, encoding and role, FS and frm, then the instruction's own.
+  // Traps, in the order of docs/machine/tile.md: pc, fetch, encoding and role, FS and frm, then the instruction's own.
   always_comb begin
     trap_o  = 1'b0;
     cause_o = 5'd0;

@@ -1,5 +1,5 @@
 // f registers of the six workers, row = {context, register}: two banks, even and odd registers, so that a pair operand
-// is one row of both and a quad two rows (core.md section 2).
+// is one row of both and a quad two rows (docs/machine/timing.md).
 //
 // Each bank has four read ports: operands rs1, rs2, rs3 of the AUX, store data of the MAIN; only an operand rs1 has four
 // registers, and the instruction that has one reads no rs2. And four write ports, since x.ld2 beside a result of four

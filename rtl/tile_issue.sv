@@ -1,4 +1,4 @@
-// Issue stage: which context issues in a cycle, states of the contexts, program counters (core.md section 1).
+// Issue stage: which context issues in a cycle, states of the contexts, program counters (docs/machine/timing.md).
 //
 // Slot s belongs to worker s+1 while it runs; the supervisor issues in vacant slots, at least six cycles apart. An
 // instruction issued in cycle T executes (stage X) in T+3; what changes the state of a context there is delayed to be

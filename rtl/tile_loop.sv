@@ -1,4 +1,4 @@
-// Hardware loops of the six workers (x.rpt; core.md sections 2 and 10): first and last address of the body, rounds that
+// Hardware loops of the six workers (x.rpt; docs/machine/timing.md): first and last address of the body, rounds that
 // remain, and the pc that follows an instruction in order. Used in stage X; a context is here at most once in six cycles.
 //
 // The body begins where the x.rpt goes on in order. When the pc in order is the end of the body, one round is over: the

@@ -100,7 +100,7 @@ package tile_pkg;
     SupExcept  = 3'd7
   } sup_state_e;
 
-  // What a retire record says beside its addresses and values (core.md section 9).
+  // What a retire record says beside its addresses and values (docs/lockstep.md).
   typedef struct packed {
     logic       trap;
     logic       paired;

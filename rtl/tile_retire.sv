@@ -1,5 +1,5 @@
 // Records of retired instructions and traps between stage X, where they are made, and W, where they leave the tile
-// (core.md section 9). A slot has at most one instruction under way, so the records wait in a store indexed by slot.
+// (docs/lockstep.md). A slot has at most one instruction under way, so the records wait in a store indexed by slot.
 //
 // One value, `value`, is kept for what excludes each other: mtval of a trap, the CSR written, pc of x.run, the memory
 // address; `second` likewise for store data and the first argument of x.run; `wide` is what accesses by doublewords add.

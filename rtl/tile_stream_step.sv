@@ -1,4 +1,4 @@
-// Address arithmetic of a stream pointer (core.md sections 3 and 5): where it stands after an access. Combinational, no
+// Address arithmetic of a stream pointer (docs/machine/tile.md): where it stands after an access. Combinational, no
 // checks: addresses wrap and may rest outside the SRAM.
 module tile_stream_step (
   input  logic [31:0] address_i,

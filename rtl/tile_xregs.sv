@@ -1,6 +1,6 @@
 // x registers of all contexts, row = {context, register}. x0 is never written and so reads 0.
 //
-// The registers that x.run gives a worker (ra, sp, tp, a0, a1; core.md section 5) stand a second time, because x.run all
+// The registers that x.run gives a worker (ra, sp, tp, a0, a1) stand a second time, because x.run all
 // writes 30 of them at once and the array has one write port. A bit of each says which copy holds: x.run sets it, a
 // write to the register clears it. The copies of x.run have a clock that rises only then.
 module tile_xregs (

@@ -1,5 +1,5 @@
-// The accumulating matrix product of the tile: eight engines, their weights, the partial sums of six workers (core.md
-// section 7). Fully pipelined: a step can start in every cycle.
+// The accumulating matrix product of the tile: eight engines, their weights, the partial sums of six workers
+// (docs/machine/tile.md). Fully pipelined: a step can start in every cycle.
 //
 // Operands at the end of stage R with valid_i; commit_i one cycle later, in X: without it nothing changes. out_o stands
 // in W, four edges of clk_i later, and so does, after a step of the last phase that was committed, state_o. The sums of

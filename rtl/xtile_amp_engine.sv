@@ -1,5 +1,5 @@
 // One engine of the AMP: its weights, the sums A[e] and B[e] of six workers, and the arithmetic of a step: four f16
-// products added to A, or one f32 product (core.md section 7). What a step is and when it swaps: xtile_amp.sv.
+// products added to A, or one f32 product (docs/machine/tile.md). What a step is and when it swaps: xtile_amp.sv.
 //
 // Operands stand in X (from registers). Sums are read and written in N, except that the f32 form reads A in X; a worker's
 // steps are at least six cycles apart. Each worker has two sets of sums; which one is A comes with the step.

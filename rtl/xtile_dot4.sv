@@ -1,5 +1,5 @@
-// (a0*b0 + a1*b1) + (a2*b2 + a3*b3) of f16 operands: products exact, three f32 roundings, canonical NaN (core.md
-// section 7). Shared by the engines of the AMP and x.dot.f16v4.
+// (a0*b0 + a1*b1) + (a2*b2 + a3*b3) of f16 operands: products exact, three f32 roundings, canonical NaN.
+// Shared by the engines of the AMP and x.dot.f16v4.
 //
 // Fully pipelined: operands stand in X with valid_i (from registers), the sum in a register in N, two edges of clk_i
 // later; it means something only then.

@@ -1,4 +1,4 @@
-// f32 to f16, nearest even or stochastic by the rule of core.md section 6. Combinational. Canonical NaN.
+// f32 to f16, nearest even or stochastic by the rule of docs/machine/tile.md. Combinational. Canonical NaN.
 module xtile_narrow (
   input  logic        valid_i,       // 0: the output is 0 and simulators skip the logic
   input  logic        stochastic_i,

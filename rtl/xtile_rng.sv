@@ -1,4 +1,4 @@
-// Random numbers of the six workers: xoroshiro128aox, one state each (core.md section 6).
+// Random numbers of the six workers: xoroshiro128aox, one state each (docs/machine/tile.md).
 //
 // The output of a worker's next step is read in R; the step is made at the end of X, if the instruction takes effect. A
 // worker issues every sixth cycle at most, so its next read sees it. clk_i must rise in every cycle with step_i,

@@ -1,5 +1,5 @@
 // Xtile arithmetic on f registers, all of custom-2 and custom-3 but transcendentals and AMP: lanes of f16 and f32, dot,
-// lane sums and moves, conversions, random numbers. Fully pipelined, no state; the arithmetic of core.md section 6.
+// lane sums and moves, conversions, random numbers. Fully pipelined, no state; the arithmetic of docs/machine/tile.md.
 //
 // Operands at the end of stage R with valid_i; result_o stands in W, four edges of clk_i later: three stages of logic
 // X, M, N behind the entry registers. clk_i must rise in every cycle with valid_i or busy_o and may else stay low. Bits

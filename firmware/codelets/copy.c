@@ -91,8 +91,8 @@ COPY_STRIDED(CopyStrided_u8, u8)
 COPY_STRIDED(CopyStrided_u16, u16)
 COPY_STRIDED(CopyStrided_u32, u32)
 
-/* Slices at a run-time index. The index is clamped to 0 .. limit, so that no index reaches outside (system.md section
- * 6); stride is elements from one index to the next. DynamicSlice: y = x[index stride ..]. DynamicUpdate: the same
+/* Slices at a run-time index. The index is clamped to 0 .. limit, so that no index reaches outside;
+ * stride is elements from one index to the next. DynamicSlice: y = x[index stride ..]. DynamicUpdate: the same
  * piece of y = x. */
 static inline uint32_t clamp_index(i32 index, u32 limit) {
   if (index < 0) return 0;

@@ -1,5 +1,5 @@
 // Runs one bare-metal program on one tile that stands alone: every sync zone completes with the tile's own vote, the
-// tile may exchange with itself, and there is no host (core.md section 10, "End of a run").
+// tile may exchange with itself, and there is no host (docs/machine/tile.md, "End of a run").
 #pragma once
 
 #include <functional>

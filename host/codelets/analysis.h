@@ -1,5 +1,5 @@
 // What can be told from a codelet's machine code before it runs: stack use, size, and that it keeps the rules of
-// system.md section 2 (no recursion, no variable stack, no calls through pointers).
+// docs/codelets.md (no recursion, no variable stack, no calls through pointers).
 #pragma once
 
 #include <cstdint>

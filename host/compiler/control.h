@@ -1,4 +1,4 @@
-// The control program: machine code that every supervisor of the IPU runs (system.md sections 3 and 7). What differs by
+// The control program: machine code that every supervisor of the IPU runs. What differs by
 // tile stands in the step table, one word a slot.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Copies as exchange words and copy vertices (system.md section 6, "Words"): pieces that go word to word at equal phase
+// Copies as exchange words and copy vertices: pieces that go word to word at equal phase
 // are exchanged straight to their place; of all others the covering words go to a staging buffer on the receiving tile,
 // where copy vertices put the bytes right. These are counted as re-layout.
 #pragma once

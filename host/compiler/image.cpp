@@ -12,7 +12,7 @@ namespace tessera::compiler {
 namespace {
 
 constexpr std::size_t kClasses = 16;
-constexpr std::uint32_t kStackReserve = 64;  // system.md section 2: deepest chain plus 64
+constexpr std::uint32_t kStackReserve = 64;  // deepest chain plus 64
 
 /// Free ranges between the blobs that a tile holds.
 std::vector<AddressRange> holes_of(const LinkedImage& image, const std::vector<std::size_t>& present) {

@@ -11,7 +11,7 @@
 
 namespace tessera::compiler {
 
-/// Boundaries of the memory plan (system.md section 2), multiples of 64 bytes.
+/// Boundaries of the memory plan, multiples of 64 bytes.
 struct Plan {
   Address start = 0, control = 0, code = 0, steps = 0, lists = 0, exchange = 0, stacks = 0, data = 0;
 };

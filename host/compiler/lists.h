@@ -1,4 +1,4 @@
-// Run lists and vertex state of a tile (system.md section 4): which worker runs which vertices, as few records as the
+// Run lists and vertex state of a tile: which worker runs which vertices, as few records as the
 // vertices' regularity allows.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Slices at an index known on the device (system.md section 6): the index is multicast as one word, every supervisor
+// Slices at an index known on the device: the index is multicast as one word, every supervisor
 // sets xbase1 = SRAM start + index x stride, and one timed table serves every index. That needs, on each tile, that
 // every word of the window moves by one constant distance from index to index, in whole words. Where a tensor does not
 // lie so, its rows are first brought to a buffer that does.

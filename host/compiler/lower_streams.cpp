@@ -1,4 +1,4 @@
-// Host streams: which words of the host buffer each tile reads or writes (system.md section 9: tile order).
+// Host streams: which words of the host buffer each tile reads or writes (in order of tiles).
 #include <algorithm>
 #include <map>
 

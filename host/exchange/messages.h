@@ -11,7 +11,7 @@ struct Platform;
 
 namespace tessera::exchange {
 
-/// Delay of a word from s to d: base + send[s] + receive[d] cycles (B, S, R of system.md section 1).
+/// Delay of a word from s to d: base + send[s] + receive[d] cycles.
 struct Delays {
   unsigned base = 20;
   std::vector<unsigned> send;     ///< one a tile

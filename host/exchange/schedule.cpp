@@ -45,7 +45,7 @@ std::int64_t length(const Transfers& t, const std::vector<std::int64_t>& start, 
   return end;
 }
 
-/// Lower bound of a phase (system.md section 6): every port needs its load after the first word can be there.
+/// Lower bound of a phase: every port needs its load after the first word can be there.
 /// `t` gives the ports, `list` the transfers; senders_only: receivers may be relieved by sweeps.
 unsigned lower_bound(const Transfers& t, const std::vector<Transfer>& list, const Delays& delays, unsigned earliest,
                      bool senders_only = false) {

@@ -1,5 +1,5 @@
-// The exchange scheduler: messages in, timed descriptor tables of every tile out (system.md section 6, docs/machine/
-// exchange.md). Knows delays and start rules; knows nothing of tensors, and never looks at memory contents.
+// The exchange scheduler: messages in, timed descriptor tables of every tile out (docs/machine/exchange.md).
+// Knows delays and start rules; knows nothing of tensors, and never looks at memory contents.
 //
 // It works in spine time u = t_send + S(s) = t_receive - B - R(d), in which all delays vanish: a word occupies its
 // sender's and its receivers' ports in the same u. Deterministic: equal input gives equal bytes.

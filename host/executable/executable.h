@@ -29,7 +29,7 @@ struct TileRange {
   friend bool operator==(const TileRange& a, const TileRange& b) { return a.first == b.first && a.last == b.last; }
 };
 
-/// One region of the memory plan (system.md section 2), the same on all tiles; `data` ends at the end of SRAM.
+/// One region of the memory plan, the same on all tiles; `data` ends at the end of SRAM.
 struct Region {
   std::string name;  ///< start, control, code, steps, lists, exchange, stacks, data
   Address begin = 0, end = 0;
@@ -104,7 +104,7 @@ struct Step {
 struct Phase {
   std::string name;  ///< what is moved, by user-level names
   std::uint32_t cycles = 0;
-  std::uint32_t bound = 0;  ///< lower bound of cycles (system.md section 6)
+  std::uint32_t bound = 0;  ///< lower bound of cycles
   std::uint64_t words_sent = 0, words_received = 0;
 };
 

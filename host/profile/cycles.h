@@ -1,6 +1,6 @@
 // Where each tile's cycles went: compute + exchange + sync + idle = total, for every tile and superstep.
 //
-// Definitions, between one release Z and the next release Z' of a tile (system.md section 11):
+// Definitions, between one release Z and the next release Z' of a tile:
 //   exchange  first to last cycle with a word on a port of the tile
 //   compute   from the release (after an exchange: from the end of it) to 6 cycles after the last worker's x.exit, if
 //             any worker ran

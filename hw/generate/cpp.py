@@ -46,7 +46,7 @@ def isa(model):
     out += [f"  {i.identifier} = {n}," for n, i in enumerate(model.instructions, 1)]
     out.append("};")
     out.append(f"inline constexpr unsigned kOpCount = {len(model.instructions) + 1};  ///< illegal counted\n")
-    out.append("/// What an instruction may pair with (core.md section 2).")
+    out.append("/// What an instruction may pair with (docs/machine/timing.md).")
     out.append("enum class Class : std::uint8_t { " + ", ".join(f"{c.lower()}_ = {n}" if c == "MAIN" else
                                                              f"{c.lower()} = {n}" for n, c in enumerate(CLASSES)) + " };")
     out.append("/// Who may execute it; elsewhere it is trap 2.")
@@ -112,7 +112,7 @@ struct Info {
         out.append("        default:\n          return Op::illegal;\n      }")
     out.append("    default:\n      return Op::illegal;\n  }\n}\n")
     out.append("""/// The instruction, or Op::illegal: unknown or not implemented, reserved field, odd register in a pair. Role, FS and
-/// dynamic rounding are not encoding: see core.md section 2.
+/// dynamic rounding are not encoding: see docs/machine/timing.md.
 [[nodiscard]] constexpr Op decode(std::uint32_t w) { return decode_word(w, false); }
 
 [[nodiscard]] constexpr unsigned rd(std::uint32_t w) { return (w >> 7) & 31; }

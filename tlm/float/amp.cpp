@@ -1,4 +1,4 @@
-// One step of the accumulating matrix product (core.md section 7), from f32 operations of soft.h.
+// One step of the accumulating matrix product (docs/machine/tile.md), from f32 operations of soft.h.
 #include "tlm/float/amp.h"
 
 #include <stdexcept>
@@ -15,9 +15,7 @@ using isa::Op;
 std::uint32_t plus(std::uint32_t a, std::uint32_t b) { return add(a, b, Round::rne).bits; }
 
 /// Exact: 11-bit significands and exponents -24..15 leave room in an f32.
-std::uint32_t product(std::uint16_t a, std::uint16_t b) {
-  return mul(half_to_f32(a), half_to_f32(b), Round::rne).bits;
-}
+std::uint32_t product(std::uint16_t a, std::uint16_t b) { return mul(half_to_f32(a), half_to_f32(b), Round::rne).bits; }
 
 /// Four activations against the weights of engine e that belong to phase p, added to its sum: four roundings.
 std::uint32_t engine(const AmpWeights& weights, unsigned e, unsigned p, std::uint64_t activations, std::uint32_t sum) {

@@ -1,5 +1,5 @@
-// The accumulating matrix product, one step (core.md section 7). Integers alone; the reference for amp_fast.h, RTL and
-// lockstep.
+// The accumulating matrix product, one step (docs/machine/tile.md). Integers alone; the reference for amp_fast.h, RTL
+// and lockstep.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// IEEE 754 binary16 in integers alone: the arithmetic of one f16 lane (core.md section 6). Round to nearest even,
+// IEEE 754 binary16 in integers alone: the arithmetic of one f16 lane (docs/machine/tile.md). Round to nearest even,
 // subnormals honoured, a NaN result is kCanonicalHalfNan, no flags. The reference; simd_fast.h has the quick paths.
 #pragma once
 
@@ -25,7 +25,7 @@ inline constexpr std::uint16_t kCanonicalHalfNan = 0x7e00;
 [[nodiscard]] std::uint32_t half_to_f32(std::uint16_t a);
 /// Nearest even.
 [[nodiscard]] std::uint16_t half_from_f32(std::uint32_t a);
-/// Stochastic with the 16 random bits r: the rule of core.md section 6.
+/// Stochastic with the 16 random bits r: the rule of docs/machine/tile.md.
 [[nodiscard]] std::uint16_t half_from_f32_stochastic(std::uint32_t a, std::uint16_t r);
 
 }  // namespace tessera::fp

@@ -88,8 +88,8 @@ TEST(Half, FromF32RoundsToNearestEven) {
   tally.report("f32 to f16 nearest", 4'500'000);
 }
 
-/// The rule of core.md section 6 by another way: the place in units of a last place as a double (24 bits, exact), its
-/// integer and fractional part, and the fraction's first 16 bits.
+/// The rule of docs/machine/tile.md by another way: the place in units of a last place as a double (24 bits, exact),
+/// its integer and fractional part, and the fraction's first 16 bits.
 std::uint16_t stochastic(std::uint32_t a, std::uint32_t r) {
   const double v = detail::to_float(a);
   if (std::isnan(v)) return ref::kNan;

@@ -262,8 +262,8 @@ TEST(Simd, OtherInstructionsAreALogicError) {
 
 // A step of the matrix product in host floats, engine by engine. The product of two f16 has 22 significant bits and an
 // exponent between -48 and 31, so the float product is exact; each float sum is one rounding to nearest even, in the
-// order of core.md section 7; fmaf rounds once. NaNs are made canonical at the end of a step: sums and fused products
-// of floats give a NaN exactly when some order of the same operations with canonical NaNs does.
+// order of docs/machine/tile.md; fmaf rounds once. NaNs are made canonical at the end of a step: sums and fused
+// products of floats give a NaN exactly when some order of the same operations with canonical NaNs does.
 struct HostAmp {
   std::array<std::uint32_t, 8> a{}, b{};
 

@@ -1,5 +1,5 @@
 // The chip's loader: walks a list of records in host memory and writes tile memory, broadcasts by class. Requests go
-// out back to back, so time is the link's rate and one latency. See chip.h, system.md section 9.
+// out back to back, so time is the link's rate and one latency. See chip.h, docs/machine/chip.md.
 #include <algorithm>
 #include <cstring>
 

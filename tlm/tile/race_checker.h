@@ -1,4 +1,4 @@
-// Finds races of a tile (core.md section 3): two contexts touch a common byte, one of them writes it, and nothing
+// Finds races of a tile (docs/machine/tile.md): two contexts touch a common byte, one of them writes it, and nothing
 // orders the two. x.run orders the supervisor's past before the worker; x.sync and the implicit waits of x.run,
 // x.amp.ldw, x.exchange and x.packet order workers before the supervisor. Fed with what exact mode does, in its order.
 #pragma once

@@ -1,4 +1,4 @@
-// Races of a tile: what is one and what is not (core.md section 3), with both places.
+// Races of a tile: what is one and what is not (docs/machine/tile.md), with both places.
 #include <gtest/gtest.h>
 
 #include "tlm/tile/tile_bench.h"

@@ -1,4 +1,4 @@
-// The lockstep record: one for each retired instruction or trap (core.md section 9).
+// The lockstep record: one for each retired instruction or trap (docs/lockstep.md).
 //
 // Simulator-neutral: the TLM tile emits it from its exact interleave, the RTL adapter builds it from the core's retire
 // port, an instruction trace prints it. Every field is cleared for each record, so no stale field can match. MAIN comes

@@ -25,7 +25,7 @@
 
 namespace tessera {
 
-/// A trap that left its context excepted, or an exchange fault (causes of core.md section 4).
+/// A trap that left its context excepted, or an exchange fault (causes of docs/machine/isa.md).
 struct TileException {
   Cycle cycle = 0;  ///< issue cycle of the faulting instruction; for exchange faults the cycle of the fault
   ContextId context = 0;
@@ -37,12 +37,12 @@ struct TileException {
 /// Why a tile stopped running. `cycle` is exact (an issue cycle or the cycle the sync line rises).
 struct TileStop {
   enum class Kind : std::uint8_t {
-    limit,     ///< all of the tile's activity before the limit is done
-    exchange,  ///< interval based only: x.exchange took effect at `cycle` (X), table at `value`
-    packet,    ///< x.packet took effect at `cycle`, table at `value`
-    sync,  ///< arrived: line raised at `cycle` (r of core.md section 1), zone, vote = bit 0 and code = bits 31:8 of rs1
-           ///< in `value`
-    idle,  ///< no context can run: nothing was started, or the supervisor waits for nothing that can come
+    limit,      ///< all of the tile's activity before the limit is done
+    exchange,   ///< interval based only: x.exchange took effect at `cycle` (X), table at `value`
+    packet,     ///< x.packet took effect at `cycle`, table at `value`
+    sync,       ///< arrived: line raised at `cycle` (r of timing.md), zone, vote = bit 0 and code = bits 31:8 of rs1
+                ///< in `value`
+    idle,       ///< no context can run: nothing was started, or the supervisor waits for nothing that can come
     exception,  ///< the supervisor is excepted or waits for an excepted worker, or nothing else can run
     halted,     ///< no context can run and at least one is halted by the debug port
     tohost,     ///< a store of a non-zero low word to the watched address; the value is in `value`
@@ -88,7 +88,7 @@ class ExchangePort {
   virtual std::optional<Word> receive(Cycle c, unsigned source) = 0;
 };
 
-/// The packet lane as a pin-level tile sees it; header and payload words in order (system.md section 8).
+/// The packet lane as a pin-level tile sees it; header and payload words in order (docs/machine/packets.md).
 class PacketPort {
  public:
   virtual ~PacketPort() = default;
@@ -184,8 +184,8 @@ class TileModel {
   /// The other kinds are the chip's. Timing and results are the same with and without.
   virtual void observe_events(EventObserver* observer) { (void)observer; }
 
-  // The debug port (docs/machine/debug.md). Commands name the cycle at which they act; it must not lie before what the tile has already done.
-  // An attached debugger means exact interleave, so that this can be kept.
+  // The debug port (docs/machine/debug.md). Commands name the cycle at which they act; it must not lie before what the
+  // tile has already done. An attached debugger means exact interleave, so that this can be kept.
 
   /// Attaches or detaches a debugger. Nothing of timing or state changes.
   virtual void debug_attach(bool attached) { (void)attached, no_debug(); }

@@ -1,5 +1,6 @@
 // The accumulating matrix product in the tile: order of phases, swap, partial sums in and out, worker state, and the
-// load of the weights with its wait (core.md sections 1, 7, 9, 10). Expected sums are integers, worked out in integers.
+// load of the weights with its wait (docs/machine/timing.md, tile.md and docs/lockstep.md). Expected sums are integers,
+// worked out in integers.
 #include <gtest/gtest.h>
 
 #include <cmath>

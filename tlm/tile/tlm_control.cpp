@@ -1,6 +1,6 @@
 // Instructions that concern the tile and not one context alone: x.run, x.exit, x.sync, x.delay, x.exchange, x.packet,
-// x.amp.ldw, with their implicit waits (core.md sections 1 and 10). A waiting instruction is fetched at T and takes effect, and
-// retires, at T'; its operands are read at T.
+// x.amp.ldw, with their implicit waits (docs/machine/timing.md and tile.md). A waiting instruction is fetched at T and
+// takes effect, and retires, at T'; its operands are read at T.
 #include <algorithm>
 
 #include "hw/generated/isa.h"

@@ -1,4 +1,4 @@
-// Control and status registers of both roles (core.md section 4).
+// Control and status registers of both roles (docs/machine/csrs.md).
 #include <algorithm>
 
 #include "hw/generated/isa.h"

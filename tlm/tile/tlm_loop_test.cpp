@@ -1,5 +1,5 @@
-// x.rpt: position, turns, ends, what may stand in a body, and what ends it (core.md sections 2, 4 and 10). Each program
-// also runs in fast mode and must end the same.
+// x.rpt: position, turns, ends, what may stand in a body, and what ends it (docs/machine/timing.md and tile.md). Each
+// program also runs in fast mode and must end the same.
 #include <gtest/gtest.h>
 
 #include <ostream>

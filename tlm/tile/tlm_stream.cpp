@@ -1,5 +1,5 @@
-// 64- and 128-bit accesses with post-increment, and the three streams of a worker (core.md sections 3, 5 and 10). All
-// addresses are checked before anything happens; pointers wrap and may rest anywhere.
+// 64- and 128-bit accesses with post-increment, and the three streams of a worker (docs/machine/tile.md and isa.md).
+// All addresses are checked before anything happens; pointers wrap and may rest anywhere.
 #include <cstring>
 
 #include "hw/generated/isa.h"

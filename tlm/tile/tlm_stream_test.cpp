@@ -1,5 +1,5 @@
-// Bit operations, post-increment accesses and streams: exact records, written down from core.md sections 2, 3, 5,
-// 9, 10.
+// Bit operations, post-increment accesses and streams: exact records, written down from docs/machine/timing.md,
+// tile.md, isa.md and docs/lockstep.md.
 #include <gtest/gtest.h>
 
 #include "tlm/tile/tile_bench.h"

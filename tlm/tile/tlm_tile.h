@@ -1,4 +1,5 @@
-// The TLM tile: pre-decoded code, contexts run to their next event, exact cycles by the slot rules (core.md section 1).
+// The TLM tile: pre-decoded code, contexts run to their next event, exact cycles by the slot rules
+// (docs/machine/timing.md).
 //
 // Fast mode runs a context as threaded code until it exits, traps or reaches an instruction that concerns the tile; a
 // worker is run when the supervisor next needs its slot or its state. Exact mode issues one instruction (or pair) of

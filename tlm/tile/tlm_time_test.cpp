@@ -1,4 +1,4 @@
-// Exact times of the TLM tile: each row of core.md section 1, in both interleaves, and pairs.
+// Exact times of the TLM tile: each row of docs/machine/timing.md, in both interleaves, and pairs.
 #include <gtest/gtest.h>
 
 #include <cstring>

@@ -208,7 +208,7 @@ TEST(TlmVector, WithoutFloatStateAnAuxFaultsBehindItsMain) {
   }
 }
 
-/// xoroshiro128aox written down from core.md, apart from tlm/float.
+/// xoroshiro128aox written down from docs/machine/tile.md, apart from tlm/float.
 struct Reference {
   std::uint64_t s0, s1;
   std::uint64_t next() {

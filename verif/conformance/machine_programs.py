@@ -1,6 +1,6 @@
 """Programs for generate.py: every one of the 4096 CSR numbers in the supervisor and in a worker, what a write leaves, pairs.
 
-The lists are those of core.md section 4, typed from that page: the tables of hw/ are what they check.
+The lists are those of docs/machine/tile.md, typed from that page: the tables of hw/ are what they check.
 """
 
 M32 = 0xFFFFFFFF

@@ -1,6 +1,6 @@
 """Exact arithmetic of Xtile for the conformance programs: Python integers and fractions, nothing of the models.
 
-core.md section 6: nearest even, subnormals, canonical NaN, no flags; section 7 for the matrix product. A value is a
+docs/machine/tile.md: nearest even, subnormals, canonical NaN, no flags; there too the matrix product. A value is a
 pattern of bits; lanes are lists of patterns, lane 0 first.
 """
 

@@ -1,4 +1,4 @@
-// Exact issue cycles of the RTL tile by the rows of core.md section 1, at every slot offset, and the traps of
+// Exact issue cycles of the RTL tile by the rows of docs/machine/timing.md, at every slot offset, and the traps of
 // section 4. Expectations come from the rules as written, not from a model.
 #include <gtest/gtest.h>
 

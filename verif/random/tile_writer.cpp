@@ -117,7 +117,7 @@ void TileWriter::descriptors(std::vector<std::vector<std::uint64_t>>& out, bool 
   for (unsigned n = pick(5); n-- > 0;) {
     const unsigned words = pick(3) == 0 ? 1 : pick(12) == 0 ? 16 + pick(8) : 1 + pick(12);
     const bool block = pick(3) == 0, sweep = receive && !block && pick(3) == 0, two = block || sweep;
-    // What is sent and what is received never overlap: a rule of core.md section 8.
+    // What is sent and what is received never overlap: a rule of docs/machine/exchange.md.
     const Address half = receive ? 0x200 : 0;
     ExchangeDescriptor d;
     d.kind = pick(100) == 0 ? 3 : block ? 1 : sweep ? 2 : 0;

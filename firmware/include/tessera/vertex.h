@@ -5,7 +5,7 @@
  *   }
  *
  * yields struct Scale_State, the function void Scale(const Scale_State* state, uint32_t offset) whose body follows, and
- * the ELF note .note.tessera.Scale. `offset` is what the supervisor passes in a1 (system.md section 4): codelets that
+ * the ELF note .note.tessera.Scale. `offset` is what the supervisor passes in a1 (docs/codelets.md): codelets that
  * take loop-dependent addresses add it, the others ignore it. VERTEX_MULTI is the same for a vertex that all six
  * workers run over one state: its body also sees `worker`, 0..5.
  *
