@@ -48,7 +48,7 @@ TEST(Bench, IssAndRtlGivePositiveFiguresWithUnits) {
   EXPECT_EQ(result["benchmarks"][0]["name"], "iss");
   EXPECT_EQ(check_figures(result["benchmarks"][0], 2), 10u);
   EXPECT_EQ(result["benchmarks"][1]["name"], "rtl");
-  EXPECT_EQ(check_figures(result["benchmarks"][1], 2), 5u);
+  EXPECT_EQ(check_figures(result["benchmarks"][1], 2), 7u);
   EXPECT_FALSE(result.at("host").at("cpu").get<std::string>().empty());
   EXPECT_FALSE(result.at("host").at("compiler").get<std::string>().empty());
 }

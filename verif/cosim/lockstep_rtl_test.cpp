@@ -180,5 +180,43 @@ TEST(LockstepRtl, OneDumpShowsBothSidesOnTheSameCycles) {
   EXPECT_GT(compared, 100u);
 }
 
+/// A selection is dumped by code of its own: to the bit and the half cycle what a dump of everything shows of it.
+TEST(LockstepRtl, AScopeAloneIsWhatADumpOfEverythingShowsOfIt) {
+  const auto dump = [](const std::string& name, std::vector<std::string> scopes) {
+    const TileConfig config;
+    WaveOptions options;
+    options.file = (std::filesystem::path(::testing::TempDir()) / ("tessera_" + name + ".fst")).string();
+    options.scopes = std::move(scopes);
+    options.from = 20;
+    WaveFile wave(options);
+    auto tile = make_traced_rtl_tile(config);
+    tile->attach_wave(wave.add_rtl({}));
+    load_counting(*tile, 5);
+    tile->start(kSramBase, 0);
+    EXPECT_EQ(tile->run(kNever, nullptr, nullptr).kind, TileStop::Kind::exception);
+    EXPECT_GT(wave.close().changes, 100u);
+    return read_fst(options.file);
+  };
+  const auto everything = dump("everything", {});
+  for (const std::string scope : {"tile_core.u_fetch", "tile_core.u_write", "tile_core.u_lanes", "tile_core"}) {
+    const std::string prefix = "ipu0.tile0.rtl." + scope + ".";
+    std::map<std::string, std::map<std::uint64_t, std::uint64_t>> expected;
+    for (const auto& [name, changes] : everything)
+      if (name.rfind(prefix, 0) == 0) expected[name] = changes;
+    const auto selected = dump("selected", {"ipu0.tile0.rtl." + scope});
+    std::uint64_t compared = 0, different = 0;
+    EXPECT_EQ(selected.size(), expected.size()) << scope;
+    for (const auto& [name, changes] : expected) {
+      const auto found = selected.find(name);
+      ++compared;
+      if (found != selected.end() && found->second == changes) continue;
+      if (different++ < 5) ADD_FAILURE() << name << (found == selected.end() ? " is missing" : " differs");
+    }
+    std::printf("waves of %s alone: %llu signals compared, %llu different\n", scope.c_str(),
+                static_cast<unsigned long long>(compared), static_cast<unsigned long long>(different));
+    EXPECT_GT(compared, 50u);
+  }
+}
+
 }  // namespace
 }  // namespace tessera

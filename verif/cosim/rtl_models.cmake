@@ -48,6 +48,16 @@ else()
 endif()
 tessera_cosim_model(tessera_cosim_traced Vtile_core_traced -O1 rtl_tile_traced.cpp TRACE_FST TRACE_STRUCTS
                     VERILATOR_ARGS ${TILE_CORE_WARNINGS})
+# Its signals one by one, from the tracing code that Verilator has written for it.
+set(WAVE_SIGNALS ${CMAKE_CURRENT_BINARY_DIR}/Vtile_core_traced__signals.cpp)
+set(TRACED_DIR ${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/tessera_cosim_traced_model.dir/Vtile_core_traced.dir)
+add_custom_command(OUTPUT ${WAVE_SIGNALS}
+  COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/wave_signals.py ${TRACED_DIR} Vtile_core_traced
+          ${WAVE_SIGNALS}
+  DEPENDS wave_signals.py ${TRACED_DIR}/Vtile_core_traced__Trace__0__Slow.cpp VERBATIM)
+target_sources(tessera_cosim_traced_model PRIVATE ${WAVE_SIGNALS})
+target_include_directories(tessera_cosim_traced_model PRIVATE ${CMAKE_SOURCE_DIR})
+set_source_files_properties(${WAVE_SIGNALS} PROPERTIES COMPILE_OPTIONS -O1)
 tessera_cosim_model(tessera_cosim_faulty Vtile_core_faulty -O1 rtl_tile_faulty.cpp TRACE_FST TRACE_STRUCTS
                     VERILATOR_ARGS ${TILE_CORE_WARNINGS} +define+TESSERA_FAULTS)
 

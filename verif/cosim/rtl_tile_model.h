@@ -32,6 +32,10 @@ namespace tessera {
 template <class Model>
 struct CountsLines : std::false_type {};
 
+/// Says of a model that its signals are known one by one: of() returns them.
+template <class Model>
+struct NamesSignals : std::false_type {};
+
 /// `traced`: the model has trace().
 template <class Model, bool traced = false>
 class RtlTileModel final : public RtlTile {

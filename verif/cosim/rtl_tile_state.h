@@ -70,6 +70,13 @@ ContextState RtlTileModel<Model, traced>::context(ContextId context) const {
 
 template <class Model, bool traced>
 void RtlTileModel<Model, traced>::attach_wave(RtlWave& wave) {
+  if constexpr (NamesSignals<Model>::value) {
+    if (wave.selective()) {
+      wave.open(NamesSignals<Model>::of(model_));
+      wave_ = &wave;
+      return;
+    }
+  }
   if constexpr (traced) {
     model_.trace(&wave.file(), 99);
     wave.open();

@@ -29,7 +29,9 @@ bool WavePart::finish() {
 // ---- RTL ------------------------------------------------------------------------------------------------------------
 
 RtlWave::RtlWave(std::string path, std::string scope, const WaveOptions& options)
-    : WavePart(std::move(path), std::move(scope), options), file_(std::make_unique<VerilatedFstC>()) {
+    : WavePart(std::move(path), std::move(scope), options),
+      scopes_(options.scopes),
+      file_(std::make_unique<VerilatedFstC>()) {
   file_->set_time_unit("1ps");
   file_->set_time_resolution("1ps");
 }
@@ -41,15 +43,25 @@ void RtlWave::open() {
   opened_ = true;
 }
 
+void RtlWave::open(const WaveSignals& signals) {
+  selected_ = std::make_unique<SignalDump>(path_, scope_, signals, scopes_);
+}
+
 void RtlWave::dump(Cycle cycle, bool clock_high) {
   if (!wanted(cycle) || finished_) return;
   const Busy busy(*this);
-  file_->dump(static_cast<std::uint64_t>(cycle * ps_ + (clock_high ? 0 : ps_ / 2)));
+  const auto ps = static_cast<std::uint64_t>(cycle * ps_ + (clock_high ? 0 : ps_ / 2));
+  if (selected_) {
+    selected_->dump(ps);
+    return;
+  }
+  file_->dump(ps);
   if (clock_high && ++dumped_ % kSectionCycles == 0) file_->flush();
 }
 
 void RtlWave::close_file() {
   if (opened_) file_->close();
+  if (selected_) selected_->close();
 }
 
 // ---- C++ models -----------------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@
 #include "hw/types.h"
 #include "verif/cosim/scope_pattern.h"
 #include "verif/cosim/shutdown.h"
+#include "verif/cosim/wave_signals.h"
 
 class VerilatedFstC;
 
@@ -81,14 +82,17 @@ class WavePart {
   std::atomic<bool> busy_{false}, finished_{false};
 };
 
-/// Signals of a Verilated model. The model's owner calls its trace() with file(), then open(), then dump() after each
-/// eval of a wanted cycle.
+/// Signals of a Verilated model. If everything is selected, the model's owner calls its trace() with file(), then
+/// open(); otherwise, if it knows its signals one by one, open() with those. Then dump() after each eval of a wanted
+/// cycle.
 class RtlWave final : public WavePart {
  public:
   RtlWave(std::string path, std::string scope, const WaveOptions& options);
   ~RtlWave() override;
   [[nodiscard]] VerilatedFstC& file() { return *file_; }
   void open();
+  [[nodiscard]] bool selective() const { return !scopes_.empty(); }
+  void open(const WaveSignals& signals);
   /// Values in the first (clock high) or second half of a cycle. Cycles never go back.
   void dump(Cycle cycle, bool clock_high);
 
@@ -97,7 +101,9 @@ class RtlWave final : public WavePart {
   /// it whole: one that fits the host's cache is several times faster than the writer's own 128 MiB.
   static constexpr std::uint64_t kSectionCycles = 256;
   void close_file() override;
+  std::vector<std::string> scopes_;
   std::unique_ptr<VerilatedFstC> file_;
+  std::unique_ptr<SignalDump> selected_;
   std::uint64_t dumped_ = 0;
   bool opened_ = false;
 };

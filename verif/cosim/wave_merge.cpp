@@ -159,8 +159,10 @@ class Window {
     fstReaderIterBlocks(part.reader.get(), &Window::on_change, this, nullptr);
   }
   std::vector<Change>& sorted() {
-    std::stable_sort(changes_.begin(), changes_.end(),
-                     [](const Change& a, const Change& b) { return a.time < b.time; });
+    const auto before = [](const Change& a, const Change& b) { return a.time < b.time; };
+    // Those of a single part are.
+    if (!std::is_sorted(changes_.begin(), changes_.end(), before))
+      std::stable_sort(changes_.begin(), changes_.end(), before);
     return changes_;
   }
   [[nodiscard]] const char* value(const Change& c) const { return bytes_.data() + c.offset; }
