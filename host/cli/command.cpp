@@ -283,6 +283,7 @@ int parse_failure(const CLI::App& app, Context& context, const CLI::ParseError& 
 
 int run(CLI::App& app, Context& context, int argc, char** argv) {
   context.arguments.assign(argv, argv + argc);
+  std::signal(SIGXFSZ, SIG_IGN);  // a limit of file sizes is a full disk
   std::signal(SIGPIPE, SIG_IGN);  // a reader that goes away is an error of writing, not the end of reports and waves
   app.require_subcommand(1);
   try {

@@ -161,7 +161,8 @@ TileConfig elf_tile_config(const elf::Program& program, const Platform& platform
 
 ElfEnd run_elf(TileModel& tile, const TileConfig& config, const elf::Program& program, const Platform& platform,
                ContextId context, Cycle max_cycles, bool observed, const std::function<void(Cycle)>& between) {
-  constexpr Cycle kFast = Cycle{1} << 28, kSlow = Cycle{1} << 20;
+  // A traced RTL tile with its wave does some ten thousand cycles in a second, and a signal waits for the stretch.
+  constexpr Cycle kFast = Cycle{1} << 28, kSlow = Cycle{1} << 14;
   const Cycle stretch = tile.mode() == TileMode::tlm && !observed ? kFast : kSlow;
   load(tile, program);
   tile.start_context(context, program.entry(), 0);

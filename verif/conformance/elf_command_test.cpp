@@ -320,5 +320,28 @@ TEST_F(ElfCommandFiles, AnInterruptedRunLeavesItsTraceReadable) {
   std::filesystem::remove(file);
 }
 
+TEST_F(ElfCommandFiles, AnInterruptedWaveOfRtlIsClosedSoon) {
+  const std::string path = program("endless", {i(Op::jal, 0, 0, 0)}), json = directory + "/endless.json";
+  CommandOptions options;
+  for (const int signal : {SIGINT, SIGQUIT, SIGXCPU}) {
+    options.signal = signal;
+    const std::string wave = directory + "/signal" + std::to_string(signal) + ".fst";
+    const Outcome outcome = tessera({"elf", path, "--model", "rtl", "--wave", wave, "--json", json}, options);
+    EXPECT_EQ(outcome.exit_code, 128 + signal) << outcome.err;
+    EXPECT_FALSE(outcome.signalled);
+    EXPECT_TRUE(std::filesystem::exists(wave));
+    EXPECT_FALSE(std::filesystem::exists(wave + ".parts"));
+    // Not after another million cycles.
+    EXPECT_LT(Json::parse(read_file(json)).at("wave").at("last"), 1 << 20);
+    std::filesystem::remove(wave);
+  }
+}
+
+TEST_F(ElfCommandFiles, LockstepComparesTheMemoryAtTheEnd) {
+  const std::string json = directory + "/end.json";
+  EXPECT_EQ(tessera({"elf", program("pass", end_with(1)), "--model", "lockstep", "--json", json}).exit_code, 0);
+  EXPECT_EQ(Json::parse(read_file(json)).at("compared").at("memory_bytes"), 262144);
+}
+
 }  // namespace
 }  // namespace tessera::test

@@ -343,7 +343,8 @@ void LockstepTile::follow(Cycle target, const TileStop& stop) {
   if (sampled || want == Kind::idle || want == Kind::exception) check_registers();
   if (want == Kind::sync) check_received();
   if (want == Kind::exception) check_exception();
-  if ((want == Kind::idle || want == Kind::exception) && options_.check_memory) {
+  // At tohost too: what RTL issued later has not been stored.
+  if ((want == Kind::idle || want == Kind::exception || want == Kind::tohost) && options_.check_memory) {
     check_memory(kSramBase, config_.sram_bytes);
   }
 }

@@ -61,6 +61,8 @@ void Shutdown::install() {
     action.sa_flags = SA_RESTART;
     sigaction(SIGINT, &action, nullptr);
     sigaction(SIGTERM, &action, nullptr);
+    sigaction(SIGQUIT, &action, nullptr);
+    sigaction(SIGXCPU, &action, nullptr);
     struct sigaction before {};  // nohup: the terminal's end is none of the run's business
     if (sigaction(SIGHUP, nullptr, &before) == 0 && before.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);
     action.sa_flags = SA_SIGINFO;

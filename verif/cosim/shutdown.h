@@ -1,9 +1,9 @@
 // How a run ends when a signal or a fatal error ends it: files are closed and readable first.
 //
-// SIGINT, SIGTERM, SIGHUP, and SIGABRT from another process, only set a flag that run loops look at (check() throws
-// Interrupted, the stack unwinds, the command ends with 128+n); a second one while the first is still being obeyed
-// closes the files at once. abort() and std::terminate close the registered files from the handler: best effort, since
-// the program's state is unknown. The registry is the process's: signals are.
+// SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGXCPU, and SIGABRT from another process, only set a flag that run loops look at
+// (check() throws Interrupted, the stack unwinds, the command ends with 128+n); a second one while the first is still
+// being obeyed closes the files at once. abort() and std::terminate close the registered files from the handler: best
+// effort, since the program's state is unknown. The registry is the process's: signals are.
 #pragma once
 
 #include <csignal>
