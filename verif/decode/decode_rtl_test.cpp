@@ -251,8 +251,8 @@ class Comparison {
     if (rtl_->fp_draws_o != draws(op)) return "PRNG step";
     const auto count = [](const Reg& r, bool used) { return r.file == File::f && used ? unsigned{r.count} : 0u; };
     // A read that is not one would cost pairs with loads.
-    if (rtl_->fp_counts_o != (count(i.rs1, i.rs1.read) | count(i.rs2, i.rs2.read) << 3 |
-                              count(i.rs3, i.rs3.read) << 6 | count(i.rd, i.rd.write) << 9))
+    if (rtl_->fp_counts_o != (count(i.rs1, i.rs1.read) | count(i.rs2, i.rs2.read) << 3 | count(i.rs3, i.rs3.read) << 6 |
+                              count(i.rd, i.rd.write) << 9))
       return "f registers";
     if (i.rd.read) return "rd is read, which the decoder does not know";
     if (i.fp == FpOp::none) return rtl_->fp_xop_o == static_cast<unsigned>(op) ? "" : "operation";

@@ -1,7 +1,7 @@
 // The exchange engine as a whole. For all tables, words, times and registers: it reads and writes only words that lie
 // wholly inside the SRAM, and writes all and only what was there while it listened. With Times, for one phase of short
 // lists: it writes between its start and its end only, and lets the supervisor go on once, when both lists are done, not
-// before max(X+12, L+4) (core.md section 8).
+// before max(X+12, L+4) (docs/machine/exchange.md).
 module exchange_engine_formal #(
   parameter bit Times = 1'b0
 ) (

@@ -1,4 +1,4 @@
-// A descriptor list of the exchange engine against core.md section 8: up to three plain descriptors of 1 to 3 words with
+// A descriptor list of the exchange engine against docs/machine/exchange.md: up to three plain descriptors of 1 to 3 words with
 // any addresses and starts. A word is on the port in exactly the cycles and with exactly the addresses of the table; a
 // start rule that is broken ends the list there as an overrun; the list is done when, and only when, nothing is left.
 module exchange_list_formal #(

@@ -1,4 +1,4 @@
-// Hardware loop of one watched worker against core.md sections 2 and 10, for all bodies, counts, instruction lengths and
+// Hardware loop of one watched worker against docs/machine/timing.md, for all bodies, counts, instruction lengths and
 // for whatever the other workers do. The specification counts what is left in another form: rounds begun and not ended.
 module loop_formal #(
   parameter int Ctx = 3

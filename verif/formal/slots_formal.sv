@@ -1,4 +1,4 @@
-// The slot arbiter against core.md section 1, for every program: what an instruction does when it executes (slots, trap,
+// The slot arbiter against docs/machine/timing.md, for every program: what an instruction does when it executes (slots, trap,
 // x.exit, x.run, x.delay, x.sync) is free. No context issues twice in six cycles, a running worker issues in its slot
 // unless its own multi-slot operation fills it, the supervisor issues in the first vacant cycle that the rules give it and
 // in no other.
@@ -63,7 +63,7 @@ module slots_formal (
     .dbg_pc_o(dbg_pc), .dbg_dcsr_o(dcsr), .ebreakm_o(ebreakm), .halted_o(halted)
   );
 
-  // Who owns which slot by core.md: from T+6 of the x.run that starts the worker to E+6 of its x.exit or exception.
+  // Who owns which slot by the manual: from T+6 of the x.run that starts the worker to E+6 of its x.exit or exception.
   logic [5:0] owned = 6'd0, gone = 6'd0, give1 = 6'd0, give2 = 6'd0, take1 = 6'd0, take2 = 6'd0, trap1 = 6'd0, trap2 = 6'd0;
   logic [5:0] who3, who_start;
   assign who3      = (valid3 && (ctx3 != 3'd0)) ? (6'd1 << (ctx3 - 3'd1)) : 6'd0;
@@ -97,7 +97,7 @@ module slots_formal (
     end
   end
 
-  // The supervisor by core.md: runs, or waits in x.sync for its workers and then for the release.
+  // The supervisor by the manual: runs, or waits in x.sync for its workers and then for the release.
   logic       runs = 1'b0, in_sync = 1'b0, in_wide = 1'b0;
   logic [2:0] zone = 3'd0;
   logic       arrives, released, sup_now;

@@ -1,4 +1,5 @@
-// Register file of the x registers: the register of the parameters reads what was last written to it, by the write port, by x.run (core.md section 5) or by the debug port; x0 reads 0; nothing else changes.
+// Register file of the x registers: the register of the parameters reads what was last written to it, by the write port, by
+// x.run (docs/machine/tile.md) or by the debug port; x0 reads 0; nothing else changes.
 module xregs_formal #(
   parameter int Ctx = 3,
   parameter int Number = 10
