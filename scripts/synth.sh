@@ -73,11 +73,13 @@ row='%-22s %4s %9s %9s %7s %6s\n'
     done
     memories="memory_collect; memory_map"
     [[ "$block" == tile_sram ]] && memories="opt_clean"  # the SRAM stays a memory
-    # A module with parameters has a derived name.
+    # A module with parameters has a derived name. The blocks inside are taken out before depths are measured: they would
+    # count as one gate from every input to every output, and so as loops.
     name=$(grep -o -m 1 -E "^module (\\\\|.*\\\\)$block\$" "$design" | cut -d' ' -f2-)
     run "$block" "mapping failed" "read_rtlil $design; hierarchy -check -top $name; blackbox ${others[*]}; flatten;
         opt -fast; $memories; opt -fast; techmap; opt -fast; abc -fast -g simple; opt_clean;
-        tee -q -o $out/$block.stat stat; tee -q -o $out/$block.ltp ltp -noff"
+        tee -q -o $out/$block.stat stat; delete c:* t:\$_* %d t:\$mem* %d;
+        tee -q -o $out/$block.ltp ltp -noff"
     read -r cells flops memory < <(awk '
       /^ +\$_S?DFF|^ +\$_ALDFF|^ +\$_DFF|^ +\$_SDFF/ { flops += $NF; next }
       /^ +Number of memory bits:/ { memory = $NF; next }
