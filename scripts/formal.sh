@@ -5,9 +5,7 @@
 #   scripts/formal.sh slot-arbiter     only that
 set -euo pipefail
 cd "$(dirname "$0")/.."
-missing=0
-for tool in yosys yosys-abc yosys-smtbmc z3; do command -v "$tool" >/dev/null || missing=1; done
-[ "$missing" = 0 ] || scripts/setup.sh
+command -v yosys-abc >/dev/null || scripts/setup.sh
 generated=build/generated
 if [ ! -f "$generated/rtl/tessera_pkg.sv" ]; then
   generated=build/formal/generated

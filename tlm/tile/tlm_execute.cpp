@@ -5,35 +5,12 @@
 #include "hw/generated/isa.h"
 #include "hw/generated/machine.h"
 #include "tlm/tile/alu.h"
+#include "tlm/tile/threaded.h"
 #include "tlm/tile/tlm_tile.h"
 
 namespace tessera {
 
 using isa::Op;
-
-namespace {
-
-/// What may not stand in the body of an active x.rpt.
-bool transfers_control(Op op) {
-  switch (op) {
-#define X(name, condition) case Op::name:
-    TESSERA_BRANCHES(X)
-#undef X
-    case Op::jal:
-    case Op::jalr:
-    case Op::x_rpt:
-    case Op::x_rpti:
-    case Op::x_exit:
-    case Op::mret:
-    case Op::ecall:
-    case Op::ebreak:
-      return true;
-    default:
-      return false;
-  }
-}
-
-}  // namespace
 
 const Decoded* TlmTile::fetch(TileContext& c, Cycle t) {
   const Address pc = c.pc;
@@ -177,7 +154,7 @@ TlmTile::Outcome TlmTile::execute(TileContext& c, const Decoded& in, Cycle t, St
   const Address pc = step.record.pc;
   const bool repeats = static_cast<Op>(in.op) == Op::x_rpt || static_cast<Op>(in.op) == Op::x_rpti;
   if (repeats && pc % 8 == 0 && !step.record.paired) return step.raise(trap::illegal_instruction, in.word);
-  if (c.looping && transfers_control(static_cast<Op>(in.op))) return step.raise(trap::repeat_control, in.word);
+  if (c.looping && transfers_control(in)) return step.raise(trap::repeat_control, in.word);
   const auto jump = [&](Address target) {
     if (target % 4 != 0) return step.raise(trap::instruction_misaligned, target);
     step.next_pc = target;

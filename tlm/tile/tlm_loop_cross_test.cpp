@@ -6,10 +6,11 @@
 
 #include <array>
 #include <cstdio>
-#include <cstring>
 #include <random>
+#include <string>
 
 #include "tlm/tile/assembler.h"
+#include "tlm/tile/tile_bench.h"
 #include "tlm/tile/tlm_tile.h"
 
 namespace tessera {
@@ -205,21 +206,9 @@ TileStop run(TlmTile& tile, std::mt19937* limits, unsigned longest) {
 }
 
 void expect_same(const TlmTile& a, const TlmTile& b, unsigned seed) {
-  for (ContextId c = 0; c < 7; ++c) {
-    const ContextState x = a.context(c), y = b.context(c);
-    ASSERT_EQ(x.run, y.run) << "seed " << seed << " context " << int{c};
-    ASSERT_EQ(x.pc, y.pc) << "seed " << seed << " context " << int{c};
-    ASSERT_EQ(x.x, y.x) << "seed " << seed << " context " << int{c};
-    ASSERT_EQ(x.f, y.f) << "seed " << seed << " context " << int{c};
-    ASSERT_EQ(x.fcsr, y.fcsr) << "seed " << seed << " context " << int{c};
-    ASSERT_EQ(x.mcause, y.mcause) << "seed " << seed << " context " << int{c};
-    ASSERT_EQ(x.mepc, y.mepc) << "seed " << seed << " context " << int{c};
-  }
-  std::vector<std::uint8_t> m(kBytes), n(kBytes);
-  a.read_memory(kSramBase, m.data(), kBytes);
-  b.read_memory(kSramBase, n.data(), kBytes);
-  ASSERT_EQ(std::memcmp(m.data(), n.data(), kBytes), 0) << "seed " << seed;
-  ASSERT_EQ(a.retired(), b.retired()) << "seed " << seed;
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  expect_same_state(a, b);
+  ASSERT_FALSE(::testing::Test::HasFailure());
 }
 
 TEST(TlmLoopCross, FastEqualsExact) {

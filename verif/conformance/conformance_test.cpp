@@ -1,15 +1,10 @@
 // The conformance programs on TLM, RTL and lockstep tiles, in the supervisor and in a worker, through `tessera elf`:
 // each must pass its own checks, leave the signature that qemu-riscv32 prints for the same source, and take the same
-// instructions and cycles in every model. A program that uses what the instruction table says a model lacks is left out
-// for that model, by name.
+// instructions and cycles in every model.
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "hw/disassembler.h"
-#include "hw/generated/isa.h"
-#include "hw/generated/machine.h"
 #include "verif/support/run_command.h"
 
 namespace tessera::test {
@@ -24,25 +19,6 @@ struct Case {
 std::string elf_of(const std::string& program) { return std::string(CONFORMANCE_DIR) + "/" + program + ".elf"; }
 bool runs_on_linux(const std::string& program) {
   return program.rfind("rv32", 0) == 0 || program == "c_integer" || program == "c_float";
-}
-
-/// The first instruction or CSR of the program's code that the table denies to `model`; empty if there is none.
-std::string missing_in(const std::string& model, const std::string& program) {
-  const std::string code = read_file(std::string(CONFORMANCE_DIR) + "/" + program + ".text");
-  EXPECT_GT(code.size(), 100u);
-  for (std::size_t at = 0; at + 4 <= code.size(); at += 4) {
-    std::uint32_t word = 0;
-    std::memcpy(&word, &code[at], 4);
-    const isa::Op op = isa::decode_word(word, true);
-    if (op == isa::Op::illegal) continue;  // programs also hold illegal words and data
-    const isa::Info& info = isa::info(op);
-    const bool csr = info.imm == isa::Imm::csr;
-    if (!info.implemented) return info.name;
-    if (model == "tlm") continue;
-    if (!info.in_rtl) return info.name;
-    if (csr && !csr_in_rtl(isa::csr_number(word))) return csr_name(isa::csr_number(word));
-  }
-  return {};
 }
 
 struct Ran {
@@ -63,8 +39,6 @@ class Conformance : public ::testing::TestWithParam<Case> {};
 
 TEST_P(Conformance, PassesAndAgrees) {
   const auto& [program, model, context] = GetParam();
-  if (const std::string missing = missing_in(model, program); !missing.empty())
-    GTEST_SKIP() << model << " has no " << missing << " yet";
   const Ran mine = run(program, model, context);
   EXPECT_EQ(mine.result.at("tohost"), 1);
   EXPECT_EQ(mine.result.at("exit_reason"), "tohost");

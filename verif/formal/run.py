@@ -2,11 +2,10 @@
   pdr   Yosys makes an and-inverter graph, ABC proves it for all time
   bmc   the same for all behaviours of `depth` cycles
   sat   the same for a combinational design
-  step  z3 through yosys-smtbmc: an invariant that holds is kept by every step, whatever the state; memories stay arrays,
-        so this serves register files (their contents at power-on are tests' business)
 
-Each proof names mutations: one text in one RTL file replaced by another, or a planted fault of the RTL by its define. A mutated design must be refuted, else the
-proof proves nothing and the run fails. Exit codes: 0 all proved and all mutations refuted, 1 otherwise, 2 usage.
+Each proof names mutations: one text in one RTL file replaced by another, or a planted fault of the RTL by its define. A
+mutated design must be refuted, else the proof proves nothing and the run fails. Exit codes: 0 all proved and all
+mutations refuted, 1 otherwise, 2 usage.
 """
 
 import argparse
@@ -30,7 +29,6 @@ flatten
 chformal -cover -remove
 async2sync
 memory_map
-{simplify}
 setundef -undriven -anyseq
 setattr -unset keep
 delete -output
@@ -42,21 +40,6 @@ abc -g AND -fast
 opt_clean
 stat
 write_aiger -I -B -zinit {aig}
-"""
-
-
-PREPARE_SMT = """
-read_verilog -sv -formal {defines} {sources}
-{parameters}
-prep -top {top} -nordff
-flatten
-chformal -cover -remove
-async2sync
-{simplify}
-setundef -undriven -anyseq
-opt -full
-dffunmap
-write_smt2 -wires {aig}
 """
 
 
@@ -76,14 +59,12 @@ def run(command, log, timeout):
     return text
 
 
-def build(proof, sources, folder, generated):
-    smt = proof["engine"] == "step"
-    aig = folder / ("design.smt2" if smt else "design.aig")
-    script = (PREPARE_SMT if smt else PREPARE).format(sources=" ".join(str(s) for s in sources), top=proof["top"], aig=aig,
-                            defines=" ".join("-D" + d for d in proof.get("defines", [])),
-                            parameters="\n".join(f"chparam -set {k} {v} {proof['top']}"
-                                                 for k, v in proof.get("parameters", {}).items()),
-                            simplify=proof.get("yosys", ""))
+def build(proof, sources, folder):
+    """Writes the design with its properties as an and-inverter graph and returns the file."""
+    aig = folder / "design.aig"
+    parameters = "\n".join(f"chparam -set {k} {v} {proof['top']}" for k, v in proof.get("parameters", {}).items())
+    script = PREPARE.format(sources=" ".join(str(s) for s in sources), top=proof["top"], aig=aig, parameters=parameters,
+                            defines=" ".join("-D" + d for d in proof.get("defines", [])))
     (folder / "prepare.ys").write_text(script)
     run(["yosys", "-q", "-s", str(folder / "prepare.ys")], folder / "yosys.log", 900)
     return aig
@@ -114,23 +95,6 @@ def solve(proof, aig, folder, timeout, depth=None):
         if frames and int(frames.group(1)) >= (depth or proof["depth"]):
             return "bounded"
     raise Failure(f"no decision within {timeout} s, see {folder / 'abc.log'}\n{text[-400:]}")
-
-
-def solve_step(proof, smt, folder, timeout):
-    """One step of induction: whatever the state was, if the property held before it holds behind. 'refuted' if not."""
-    log = folder / "step.log"
-    with open(log, "w") as out:
-        try:
-            subprocess.run(["yosys-smtbmc", "-s", "z3", "--noprogress", "-i", "-t", "1", str(smt)], stdout=out,
-                           stderr=subprocess.STDOUT, timeout=timeout)
-        except subprocess.TimeoutExpired:
-            raise Failure(f"more than {timeout} s, see {log}")
-    text = Path(log).read_text(errors="replace")
-    if "Status: PASSED" in text:
-        return "proved"
-    if "Temporal induction failed" in text:
-        return "refuted"
-    raise Failure(f"no decision, see {log}\n{text[-400:]}")
 
 
 def resolve(name, generated):
@@ -167,11 +131,8 @@ def one(task):
             if len(where) != 1:
                 raise Failure(f"mutation names {mutation['file']}, which is no source of the proof")
             sources[where[0]] = mutate(sources[where[0]], mutation, folder)
-        aig = build(proof, sources, folder, generated)
-        if proof["engine"] == "step":
-            verdict = solve_step(proof, aig, folder, timeout)
-        else:
-            verdict = solve(proof, aig, folder, timeout, None if mutation is None else mutation.get("depth", 40))
+        aig = build(proof, sources, folder)
+        verdict = solve(proof, aig, folder, timeout, None if mutation is None else mutation.get("depth", 40))
         ok = verdict == "refuted" if mutation is not None else verdict in ("proved", "bounded")
         detail = ""
     except Failure as failure:
