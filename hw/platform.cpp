@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -57,11 +58,19 @@ void visit(P&& p, V&& v) {
   v.number("sibling_crossed", p.link.sibling_crossed, 0, 16);
   v.number("rail_up", p.link.rail_up, 0, 16);
   v.number("rail_down", p.link.rail_down, 0, 16);
+  v.number("lanes", p.link.lanes, 1, 64);
   v.number("bits_per_second", p.link.bits_per_second, 1000000, 100000000000000);
   v.number("efficiency_permille", p.link.efficiency_permille, 1, 1000);
-  v.number("latency", p.link.latency, 0, many);
+  v.number("frame_bytes", p.link.frame_bytes, 0, 256);
+  v.number("latency", p.link.latency, 1, many);  // links are simulated that far ahead
   v.number("credits", p.link.credits, 1, 1024);
+  v.number("replay_packets", p.link.replay_packets, 1, 1024);
+  v.number("replay_timeout", p.link.replay_timeout, 1, 1000 * many);
+  v.number("max_replays", p.link.max_replays, 1, 1000);
+  v.number("training", p.link.training, 1, 1000 * many);
+  v.number("max_trainings", p.link.max_trainings, 1, 1000);
   v.leave();
+  v.topology("topology", p.topology);
   v.enter("pcie");
   v.number("card_bytes_per_cycle", p.pcie.card_bytes_per_cycle, 1, 4096);
   v.number("latency_ns", p.pcie.latency_ns, 0, many);
@@ -72,7 +81,10 @@ void visit(P&& p, V&& v) {
   v.number("service_ns", p.host.service_ns, 0, 1000000000);
   v.number("service_prefetch_ns", p.host.service_prefetch_ns, 0, 1000000000);
   v.leave();
+  v.texts("faults", p.faults);
 }
+
+constexpr unsigned kMostIpus = 256;  // of a remote address
 
 /// Writes the canonical JSON.
 struct Writer {
@@ -82,6 +94,20 @@ struct Writer {
   template <typename T>
   void number(const char* key, const T& value, std::uint64_t, std::uint64_t, std::uint64_t = 1) {
     (*at)[key] = value;
+  }
+  void texts(const char* key, const std::vector<std::string>& values) {
+    Json& list = (*at)[key] = Json::array();
+    for (const std::string& value : values) list.push_back(value);
+  }
+  void topology(const char* key, const Platform::Topology& value) {
+    if (value.ladder) {
+      (*at)[key] = "ladder";
+      return;
+    }
+    Json links = Json::array(), routes = Json::array();
+    for (const auto& bundle : value.bundles) links.push_back({bundle.a, bundle.b, bundle.links});
+    for (const auto& route : value.routes) routes.push_back({route.from, route.to, route.via});
+    (*at)[key] = {{"links", links}, {"routes", routes}};
   }
   void enter(const char* key) { at = &((*at)[key] = Json::object()); }
   void leave() { at = &root; }
@@ -107,6 +133,23 @@ struct SchemaWriter {
     Json what = {{"type", "integer"}, {"minimum", low}, {"maximum", high}};
     if (step != 1) what["multipleOf"] = step;
     add(key, std::move(what));
+  }
+  void texts(const char* key, const std::vector<std::string>&) {
+    add(key, {{"type", "array"}, {"items", {{"type", "string"}}}});
+  }
+  void topology(const char* key, const Platform::Topology&) {
+    const auto triples = [](std::uint64_t last_low, std::uint64_t last_high) -> Json {
+      const Json ipu = {{"type", "integer"}, {"minimum", 0}, {"maximum", kMostIpus - 1}};
+      const Json last = {{"type", "integer"}, {"minimum", last_low}, {"maximum", last_high}};
+      return {{"type", "array"},
+              {"items",
+               {{"type", "array"}, {"prefixItems", Json::array({ipu, ipu, last})}, {"minItems", 3}, {"maxItems", 3}}}};
+    };
+    const Json table = {{"type", "object"},
+                        {"additionalProperties", false},
+                        {"required", Json::array({"links", "routes"})},
+                        {"properties", {{"links", triples(1, 16)}, {"routes", triples(0, kMostIpus - 1)}}}};
+    add(key, {{"oneOf", Json::array({Json{{"const", "ladder"}}, table})}});
   }
   void enter(const char* key) { at = &add(key, object()); }
   void leave() { at = &root; }
@@ -166,6 +209,29 @@ class Reader {
     value = json.get<T>();
   }
 
+  void texts(const char* key, std::vector<std::string>& values) {
+    const Json& json = take(key, "a list of strings");
+    if (!json.is_array()) fail(key, "must be a list of strings", "");
+    values.clear();
+    for (const Json& item : json) {
+      if (!item.is_string()) fail(key, "must be a list of strings, but holds " + item.dump(), "");
+      values.push_back(item.get<std::string>());
+    }
+  }
+
+  void topology(const char* key, Platform::Topology& value) {
+    const char* const wanted =
+        "\"ladder\", or {\"links\": [[IPU, IPU, links], ...], \"routes\": [[from, to, via], ...]}";
+    const Json& json = take(key, wanted);
+    value = {};
+    if (json == "ladder") return;
+    if (!json.is_object() || json.size() != 2 || !json.contains("links") || !json.contains("routes"))
+      fail(key, std::string("must be ") + wanted, "");
+    value.ladder = false;
+    for (const auto& t : triples(key, json["links"])) value.bundles.push_back({t[0], t[1], t[2]});
+    for (const auto& t : triples(key, json["routes"])) value.routes.push_back({t[0], t[1], t[2]});
+  }
+
   void enter(const char* key) {
     const Json& json = take(key, "an object");
     if (!json.is_object()) fail(key, "must be an object", "");
@@ -203,6 +269,19 @@ class Reader {
                            : fmt::format("'{}' is there: did you mean '{}'?", similar, key));
     }
     return *it;
+  }
+
+  [[nodiscard]] std::vector<std::array<unsigned, 3>> triples(const char* key, const Json& json) const {
+    std::vector<std::array<unsigned, 3>> list;
+    const auto good = [](const Json& number) {
+      return number.is_number_unsigned() && number.get<std::uint64_t>() < kMostIpus;
+    };
+    for (const Json& item : json) {
+      if (!item.is_array() || item.size() != 3 || !std::all_of(item.begin(), item.end(), good))
+        fail(key, fmt::format("holds {}; each entry is three numbers below {}", item.dump(), kMostIpus), "");
+      list.push_back({item[0].get<unsigned>(), item[1].get<unsigned>(), item[2].get<unsigned>()});
+    }
+    return list;
   }
 
   [[noreturn]] void fail(const char* key, const std::string& why, const std::string& advice) const {
@@ -279,6 +358,7 @@ std::uint64_t Platform::hash() const {
   visit(*this, writer);
   writer.root.erase("name");
   writer.root.erase("description");
+  writer.root.erase("faults");
   std::uint64_t h = 0xCBF29CE484222325u;
   for (const char c : writer.root.dump()) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
   return h;

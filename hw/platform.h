@@ -64,16 +64,35 @@ struct Platform {
     unsigned sibling_crossed = 2;
     unsigned rail_up = 2;
     unsigned rail_down = 2;
-    std::uint64_t bits_per_second = 128000000000;
-    unsigned efficiency_permille = 850;
-    unsigned latency = 24;  ///< propagation, one way
-    unsigned credits = 8;   ///< packet buffers of 1 KiB at the receiver
-    friend bool operator==(const Link& a, const Link& b) {
-      return a.sibling_direct == b.sibling_direct && a.sibling_crossed == b.sibling_crossed && a.rail_up == b.rail_up &&
-             a.rail_down == b.rail_down && a.bits_per_second == b.bits_per_second &&
-             a.efficiency_permille == b.efficiency_permille && a.latency == b.latency && a.credits == b.credits;
-    }
+    unsigned lanes = 8;                            ///< serial lanes of a link, each a part of its rate
+    std::uint64_t bits_per_second = 137438953472;  ///< 128 Gibit/s: all lanes of one link, one way
+    unsigned efficiency_permille = 850;            ///< what line coding and framing leave
+    unsigned frame_bytes = 8;        ///< sequence number and CRC of a packet, beside its header and payload
+    unsigned latency = 24;           ///< propagation, one way
+    unsigned credits = 8;            ///< packet buffers of 1 KiB at the receiver
+    unsigned replay_packets = 16;    ///< packets that a sender keeps until they are acknowledged
+    unsigned replay_timeout = 4096;  ///< without an acknowledge, everything kept is sent again
+    unsigned max_replays = 4;        ///< of the same packet, then the link retrains
+    unsigned training = 20000;       ///< from down to up
+    unsigned max_trainings = 3;      ///< without success in a row, then the link is given up
   } link;
+
+  /// Which IPUs are joined by how many links, and by which way packets go (hw/topology.h).
+  struct Topology {
+    struct Bundle {
+      unsigned a = 0, b = 0, links = 1;
+    };
+    /// Packets at `from` for `to` go to the neighbour `via`.
+    struct Route {
+      unsigned from = 0, to = 0, via = 0;
+    };
+    bool ladder = true;           ///< rungs between siblings, rails between equal sides of neighbouring cards
+    std::vector<Bundle> bundles;  ///< no ladder: each pair once
+    std::vector<Route> routes;    ///< exceptions to the shortest way
+  } topology;
+
+  /// Faults to be injected, one text each (hw/injection.h). Not part of the hash: the machine is the same.
+  std::vector<std::string> faults;
 
   struct Pcie {
     unsigned card_bytes_per_cycle = 20;  ///< upstream port of the card's switch, each way
