@@ -145,9 +145,9 @@ void check_phases(Context& context, Machine& machine, const CompiledModel& compi
   context.result["exchange"]["phases_different"] = check.differences().size();
   if (check.differences().empty()) return;
   const profile::PhaseDifference& first = check.differences().front();
-  throw std::logic_error(fmt::format("exchange phase '{}' at cycle {} took {} cycles, but {} were predicted",
-                                     compiled.executable.programs.front().phases.at(first.phase).name, first.release,
-                                     first.measured, first.predicted));
+  throw std::logic_error(fmt::format("exchange phase '{}' of IPU {} at cycle {} took {} cycles, but {} were predicted",
+                                     compiled.executable.programs.at(first.program).phases.at(first.phase).name,
+                                     first.ipu, first.release, first.measured, first.predicted));
 }
 
 /// Races of the program under test, as far as they were looked for.

@@ -122,6 +122,13 @@ std::vector<std::vector<TileMode>> tile_modes(const MachineOptions& options, con
   return modes;
 }
 
+std::vector<unsigned> programs_by_ipu(const Platform& platform, const executable::Executable& executable) {
+  std::vector<unsigned> programs(platform.ipus(), 0);
+  for (const executable::Instance& instance : executable.instances)
+    if (instance.ipu < programs.size()) programs[instance.ipu] = instance.program;
+  return programs;
+}
+
 std::string symbol_text(const executable::Executable& executable, TileRef tile, Address pc) {
   for (const executable::Instance& instance : executable.instances) {
     if (instance.ipu != tile.ipu) continue;
@@ -141,6 +148,9 @@ std::string symbol_text(const executable::Executable& executable, TileRef tile, 
 
 }  // namespace
 
+Machine::Observers::Observers(const Platform& platform, const executable::Executable& executable)
+    : cycles(platform.ipus(), platform.tiles, programs_by_ipu(platform, executable)), phases(executable) {}
+
 Machine::Machine(const Context& context, const MachineOptions& options, const Platform& platform,
                  const executable::Executable& executable, Progress& progress)
     : options_(options),
@@ -151,6 +161,8 @@ Machine::Machine(const Context& context, const MachineOptions& options, const Pl
   if (options.wave.empty() && !(options.wave_from + options.wave_to).empty())
     throw Error(Category::usage, "--wave-from and --wave-to without --wave", "", "name the waveform: --wave FILE");
   if (!options.wave.empty()) open_wave();
+  if (!executable.instances.empty()) root_ = executable.instances.front().ipu;
+  for (const executable::Instance& instance : executable.instances) root_ = std::min(root_, instance.ipu);
   SystemConfig config;
   config.platform = platform_;
   config.modes = tile_modes(options, platform_);
@@ -160,7 +172,7 @@ Machine::Machine(const Context& context, const MachineOptions& options, const Pl
   config.max_idle_cycles = options.max_idle_cycles;
   config.events = &observers_;
   config.released = [this](unsigned ipu, Cycle z) {
-    if (ipu == 0) superstep_begins(z);
+    if (ipu == root_) superstep_begins(z);
   };
   config.symbolizer = [this](TileRef tile, Address pc) { return symbol_text(executable_, tile, pc); };
   config.stop = [] { return Shutdown::requested() != 0; };

@@ -96,16 +96,15 @@ class Machine {
 
   std::unique_ptr<WaveFile> wave_;
   WaveEnd wave_from_, wave_to_;
-  std::uint64_t superstep_ = 0;  // of IPU 0
+  unsigned root_ = 0;            // lowest IPU of the executable
+  std::uint64_t superstep_ = 0;  // of it
   std::shared_ptr<CodeCache> code_;
   std::vector<LockstepTile*> lockstep_tiles_;
   mutable std::mutex races_mutex_;  // tiles run on threads of a pool
   std::vector<TileRace> races_;
   /// All who look at the machine's events.
   struct Observers : EventObserver {
-    Observers(const Platform& platform, const executable::Executable& executable)
-        : cycles(platform.ipus(), platform.tiles),
-          phases(executable.programs.at(executable.instances.at(0).program), executable.instances.at(0).ipu) {}
+    Observers(const Platform& platform, const executable::Executable& executable);
     void event(const MachineEvent& event) override {
       cycles.event(event);
       phases.event(event);

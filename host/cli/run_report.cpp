@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <stdexcept>
 
@@ -22,8 +23,8 @@ nlohmann::ordered_json sums_json(const profile::CycleSums& sums) {
   return json;
 }
 
-std::string step_name(const executable::Executable& executable, Address pc) {
-  const executable::Step* step = executable::find_step(executable.programs.front(), pc);
+std::string step_name(const executable::Program& program, Address pc) {
+  const executable::Step* step = executable::find_step(program, pc);
   return step == nullptr ? fmt::format("pc 0x{:05x}", pc)
                          : step->path + (step->name.empty() ? "" : " (" + step->name + ")");
 }
@@ -38,29 +39,34 @@ nlohmann::ordered_json cycles_json(const profile::CycleProfile& profile, const e
                          {"idle", "the rest"},
                          {"total", "compute + exchange + sync + idle = cycles of the run, for each tile"}};
   profile::CycleSums all;
-  const Cycle total = profile.last_arrival() - profile.start();
+  const std::size_t per_ipu = profile.tiles().size() / std::max<std::size_t>(1, profile.ipus());
+  const bool several = executable.instances.size() > 1;
   auto& tiles = json["tiles"] = nlohmann::ordered_json::array();
   for (std::size_t i = 0; i < profile.tiles().size(); ++i) {
     const profile::CycleSums& sums = profile.tiles()[i];
     if (sums.total() == 0) continue;  // not active
+    const Cycle total = profile.last_arrival() - profile.start_of(static_cast<unsigned>(i / per_ipu));
     if (sums.total() != total)
       throw std::logic_error(fmt::format("profile: tile {} has {} cycles of {}", i, sums.total(), total));
     all += sums;
     tiles.push_back(sums_json(sums));
-    tiles.back()["tile"] = i;
+    if (several) tiles.back()["ipu"] = i / per_ipu;
+    tiles.back()["tile"] = i % per_ipu;
   }
   json["all_tiles"] = sums_json(all);
   json["supersteps"] = profile.supersteps();
   auto& steps = json["steps"] = nlohmann::ordered_json::array();
-  for (const auto& [pc, step] : profile.steps()) {
-    nlohmann::ordered_json entry;
-    entry["step"] = step_name(executable, pc);
-    entry["pc"] = pc;
-    entry["executions"] = step.executions;
-    entry["cycles"] = step.cycles;
-    entry["tiles"] = sums_json(step.tiles);
-    steps.push_back(std::move(entry));
-  }
+  for (unsigned program = 0; program < std::min<std::size_t>(profile.programs(), executable.programs.size()); ++program)
+    for (const auto& [pc, step] : profile.steps(program)) {
+      nlohmann::ordered_json entry;
+      entry["step"] = step_name(executable.programs[program], pc);
+      if (executable.programs.size() > 1) entry["program"] = program;
+      entry["pc"] = pc;
+      entry["executions"] = step.executions;
+      entry["cycles"] = step.cycles;
+      entry["tiles"] = sums_json(step.tiles);
+      steps.push_back(std::move(entry));
+    }
   return json;
 }
 

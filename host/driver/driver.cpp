@@ -34,6 +34,7 @@ struct Device {
   IpuInfo info;
   std::map<unsigned, Buffer> buffers;
   std::uint32_t pending = 0;  ///< causes whose interrupts have come and were not yet handed on
+  bool boots_later = false;   ///< boot_cycle is not 0
 };
 
 }  // namespace
@@ -100,9 +101,10 @@ class Driver::Impl {
   std::optional<ExceptionInfo> exception(unsigned ipu);
   std::vector<Stand> where_tiles_stand(const Device& d);
   std::optional<Event> take_event();
-  Event event_of(unsigned ipu, unsigned cause);
+  std::optional<Event> event_of(unsigned ipu, unsigned cause);
   void note(const Interrupt& interrupt);
   bool loader_done(Device& d);
+  void check_records(const Device& d, const std::vector<LoadRecord>& records) const;
   void release_buffers(Device& d);
 
   Transport& t;
@@ -157,13 +159,15 @@ void Driver::Impl::note(const Interrupt& interrupt) {
   devices[ipu].pending |= 1u << interrupt.data;
 }
 
-Event Driver::Impl::event_of(unsigned ipu, unsigned cause) {
+/// Nothing if the cause is gone: an interrupt of a run that was reset.
+std::optional<Event> Driver::Impl::event_of(unsigned ipu, unsigned cause) {
   Device& d = devices[ipu];
   Event event;
   event.ipu = ipu;
   switch (cause) {
     case kHostSync: {
       const std::uint32_t status = read(d, chip::kSyncStatus);
+      if (chip::kSyncStatusWaiting.get(status) == 0) return std::nullopt;
       event.kind = Event::Kind::host_sync;
       event.code = static_cast<std::uint32_t>(chip::kSyncStatusCode.get(status));
       event.vote = chip::kSyncStatusVote.get(status) != 0;
@@ -171,7 +175,10 @@ Event Driver::Impl::event_of(unsigned ipu, unsigned cause) {
     }
     case kException:
       event.kind = Event::Kind::exception;
-      if (auto info = exception(ipu)) event.exception = *info;
+      if (const auto info = exception(ipu))
+        event.exception = *info;
+      else
+        return std::nullopt;
       break;
     default:
       event.kind = Event::Kind::stopped;
@@ -186,7 +193,7 @@ std::optional<Event> Driver::Impl::take_event() {
     for (unsigned ipu = 0; ipu < devices.size(); ++ipu)
       if ((devices[ipu].pending >> cause & 1) != 0) {
         devices[ipu].pending &= ~(1u << cause);
-        return event_of(ipu, cause);
+        if (auto event = event_of(ipu, cause)) return event;
       }
   return std::nullopt;
 }
@@ -287,6 +294,31 @@ void Driver::Impl::release_buffers(Device& d) {
   d.buffers.clear();
 }
 
+Counters& Counters::operator+=(const Counters& other) {
+  cycles = std::max(cycles, other.cycles);
+  instructions += other.instructions;
+  host_syncs += other.host_syncs;
+  refused_accesses += other.refused_accesses;
+  words_sent += other.words_sent;
+  words_received += other.words_received;
+  words_unheard += other.words_unheard;
+  packets += other.packets;
+  return *this;
+}
+
+Counters Counters::since(const Counters& earlier) const {
+  Counters c;
+  c.cycles = cycles - earlier.cycles;
+  c.instructions = instructions - earlier.instructions;
+  c.host_syncs = host_syncs - earlier.host_syncs;
+  c.refused_accesses = refused_accesses - earlier.refused_accesses;
+  c.words_sent = words_sent - earlier.words_sent;
+  c.words_received = words_received - earlier.words_received;
+  c.words_unheard = words_unheard - earlier.words_unheard;
+  c.packets = packets - earlier.packets;
+  return c;
+}
+
 Driver::Driver(Transport& transport) : impl_(std::make_unique<Impl>(transport)) {}
 Driver::~Driver() = default;
 
@@ -299,6 +331,8 @@ void Driver::reset(unsigned ipu) {
   // The chip takes it when its tiles come to the end of their quantum.
   while (chip::kStatusRunning.get(impl_->read(d, chip::kStatus)) != 0) impl_->t.elapse(1000);
   impl_->release_buffers(d);
+  // Messages of the run that was cut short are here by now: writes do not fall behind the answer to a read.
+  while (const auto interrupt = impl_->t.wait_interrupt(0)) impl_->note(*interrupt);
   d.pending = 0;
   set_active(ipu, std::vector<bool>(d.info.tiles, true));
   set_classes(ipu, {});
@@ -328,18 +362,20 @@ void Driver::set_groups(unsigned ipu, bool group1, bool group2) {
                static_cast<std::uint32_t>(chip::kGroupsGs1.set(0, group1) | chip::kGroupsGs2.set(0, group2)));
 }
 
-void Driver::load(unsigned ipu, const std::vector<LoadRecord>& records) {
-  Device& d = impl_->at(ipu);
-  if (records.empty()) return;
-  std::size_t words = 0;
+void Driver::Impl::check_records(const Device& d, const std::vector<LoadRecord>& records) const {
   for (const LoadRecord& r : records) {
     if ((r.tile != LoadRecord::kAllTiles && r.tile >= d.info.tiles) || r.address < kSramBase || r.address % 4 != 0 ||
         r.address - kSramBase + std::uint64_t{4} * r.words.size() > d.info.sram_bytes)
-      throw Error(
-          Category::usage, "a load record lies outside tile memory",
-          fmt::format("{} tile {} address 0x{:x}, {} words", impl_->name(d), r.tile, r.address, r.words.size()));
-    words += r.words.size();
+      throw Error(Category::usage, "a load record lies outside tile memory",
+                  fmt::format("{} tile {} address 0x{:x}, {} words", name(d), r.tile, r.address, r.words.size()));
   }
+}
+
+void Driver::load(const std::vector<unsigned>& ipus, const std::vector<LoadRecord>& records) {
+  if (records.empty()) return;
+  for (const unsigned ipu : ipus) impl_->check_records(impl_->at(ipu), records);
+  std::size_t words = 0;
+  for (const LoadRecord& r : records) words += r.words.size();
   const std::uint64_t list = impl_->heap.allocate(loader_record::kBytes * records.size());
   const std::uint64_t image = impl_->heap.allocate(4 * words);
   std::uint8_t* entry = impl_->heap.data(list);
@@ -358,15 +394,20 @@ void Driver::load(unsigned ipu, const std::vector<LoadRecord>& records) {
     entry += loader_record::kBytes;
     at += r.words.size();
   }
-  impl_->write(d, chip::kLoaderListLow, static_cast<std::uint32_t>(list));
-  impl_->write(d, chip::kLoaderListHigh, static_cast<std::uint32_t>(list >> 32));
-  impl_->write(d, chip::kLoaderCount, static_cast<std::uint32_t>(records.size()));
-  impl_->write(d, chip::kLoaderGo, 1);
-  const bool ok = impl_->loader_done(d);
+  for (const unsigned ipu : ipus) {
+    const Device& d = impl_->at(ipu);
+    impl_->write(d, chip::kLoaderListLow, static_cast<std::uint32_t>(list));
+    impl_->write(d, chip::kLoaderListHigh, static_cast<std::uint32_t>(list >> 32));
+    impl_->write(d, chip::kLoaderCount, static_cast<std::uint32_t>(records.size()));
+    impl_->write(d, chip::kLoaderGo, 1);
+  }
+  const Device* failed = nullptr;
+  for (const unsigned ipu : ipus)
+    if (!impl_->loader_done(impl_->at(ipu)) && failed == nullptr) failed = &impl_->at(ipu);
   impl_->heap.release(list);
   impl_->heap.release(image);
-  if (!ok)
-    throw Error(Category::device_exception, "the chip's loader stopped with an error", impl_->name(d),
+  if (failed != nullptr)
+    throw Error(Category::device_exception, "the chip's loader stopped with an error", impl_->name(*failed),
                 "load before start, in a host sync or after reset");
 }
 
@@ -399,12 +440,30 @@ std::size_t Driver::buffer_bytes(unsigned ipu, unsigned index) const {
   return d.buffers.count(index) == 0 ? 0 : d.buffers.at(index).bytes;
 }
 
-void Driver::start(unsigned ipu, Address pc) {
-  Device& d = impl_->at(ipu);
-  if (chip::kStatusRunning.get(impl_->read(d, chip::kStatus)) != 0)
-    throw Error(Category::usage, "the IPU runs already", impl_->name(d), "reset it first");
-  impl_->write(d, chip::kBootPc, pc);
-  impl_->write(d, chip::kBoot, 1);
+void Driver::start(const std::vector<Boot>& boots) {
+  for (const Boot& boot : boots) {
+    const Device& d = impl_->at(boot.ipu);
+    if (chip::kStatusRunning.get(impl_->read(d, chip::kStatus)) != 0)
+      throw Error(Category::usage, "the IPU runs already", impl_->name(d), "reset it first");
+    impl_->write(d, chip::kBootPc, boot.pc);
+  }
+  Cycle at = 0;  // as soon as the chip hears of it
+  if (boots.size() > 1) {
+    // What is written below is there in less time than as many reads take, each a way there and back.
+    const Device& d = impl_->at(boots.front().ipu);
+    const Cycle before = impl_->read_wide(d, chip::kCycleLow);
+    const Cycle after = impl_->read_wide(d, chip::kCycleLow);
+    at = after + (after - before) * (3 * boots.size() + 2);
+  }
+  for (const Boot& boot : boots) {
+    Device& d = impl_->at(boot.ipu);
+    if (at != 0 || d.boots_later) {
+      impl_->write(d, chip::kBootCycleLow, static_cast<std::uint32_t>(at));
+      impl_->write(d, chip::kBootCycleHigh, static_cast<std::uint32_t>(at >> 32));
+      d.boots_later = at != 0;
+    }
+    impl_->write(d, chip::kBoot, 1);
+  }
 }
 
 Event Driver::wait(std::uint64_t limit_ns) {

@@ -82,6 +82,11 @@ struct Counters {
   std::uint32_t refused_accesses = 0;
   std::uint64_t words_sent = 0, words_received = 0, words_unheard = 0;  ///< exchange
   std::uint64_t packets = 0;
+
+  /// Sums over IPUs; cycles, which all count alike, is the largest.
+  Counters& operator+=(const Counters& other);
+  /// What has happened since `earlier`, counters of the same IPU.
+  [[nodiscard]] Counters since(const Counters& earlier) const;
 };
 
 class Driver {
@@ -105,7 +110,9 @@ class Driver {
   void set_groups(unsigned ipu, bool group1, bool group2);
 
   /// Loads the records with the chip's loader, which reads them from host memory; returns when they are in the tiles.
-  void load(unsigned ipu, const std::vector<LoadRecord>& records);
+  void load(unsigned ipu, const std::vector<LoadRecord>& records) { load(std::vector<unsigned>{ipu}, records); }
+  /// The same records into several IPUs: one image in host memory, their loaders at work side by side.
+  void load(const std::vector<unsigned>& ipus, const std::vector<LoadRecord>& records);
 
   /// Lends the IPU a buffer of host memory under `index` (0..255) of its address table. `read`, `write`: what tiles may
   /// do. The memory is zero, belongs to the driver and stays in place until reset() or the end of the driver.
@@ -114,7 +121,13 @@ class Driver {
   [[nodiscard]] std::size_t buffer_bytes(unsigned ipu, unsigned index) const;
 
   /// Starts the supervisors of all active tiles at `pc`.
-  void start(unsigned ipu, Address pc);
+  void start(unsigned ipu, Address pc) { start(std::vector<Boot>{{ipu, pc}}); }
+  struct Boot {
+    unsigned ipu = 0;
+    Address pc = 0;
+  };
+  /// Starts several IPUs in one cycle, far enough ahead for the last of them to hear of it.
+  void start(const std::vector<Boot>& boots);
   /// Lets the machine run until something is to be served on any IPU, or `limit_ns` of simulated time have passed.
   /// Throws what the transport throws when the machine can make no progress.
   Event wait(std::uint64_t limit_ns = ~std::uint64_t{0});

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
+#include <tuple>
 
 #include "hw/error.h"
+#include "hw/generated/machine.h"
 
 namespace tessera::engine {
 
@@ -17,11 +20,17 @@ using executable::Program;
 Engine::Engine(const Executable& executable, driver::Driver& driver, Options options)
     : executable_(executable), driver_(driver), options_(std::move(options)), served_(executable.streams.size(), 0) {
   check_device();
+  root_ = executable_.instances.front().ipu;
+  for (const executable::Instance& instance : executable_.instances) root_ = std::min(root_, instance.ipu);
 }
 
 void Engine::check_device() const {
   if (executable_.instances.empty()) throw Error(Category::usage, "the executable holds no program");
+  std::set<unsigned> taken;
   for (const executable::Instance& instance : executable_.instances) {
+    if (!taken.insert(instance.ipu).second)
+      throw Error(Category::usage, fmt::format("the executable has two programs for IPU {}", instance.ipu),
+                  executable_.name);
     if (instance.ipu >= driver_.ipus()) {
       throw Error(Category::usage,
                   fmt::format("the executable needs IPU {}, but the device has {} IPUs", instance.ipu, driver_.ipus()),
@@ -82,9 +91,8 @@ std::vector<driver::LoadRecord> load_records(const Program& program) {
 
 }  // namespace
 
-void Engine::load_instance(const executable::Instance& instance) {
-  const Program& program = executable_.programs.at(instance.program);
-  driver_.reset(instance.ipu);
+void Engine::prepare(const executable::Instance& instance) {
+  const Program& program = program_of(instance);
   const unsigned device_tiles = driver_.info(instance.ipu).tiles;
   std::vector<bool> active(device_tiles, false);
   std::fill_n(active.begin(), program.tiles, true);
@@ -92,7 +100,30 @@ void Engine::load_instance(const executable::Instance& instance) {
   std::vector<std::uint8_t> classes = program.tile_class;
   classes.resize(device_tiles, 0);
   driver_.set_classes(instance.ipu, classes);
-  driver_.load(instance.ipu, load_records(program));
+  if (executable_.instances.size() > 1) driver_.set_groups(instance.ipu, true, false);
+}
+
+void Engine::load_program(std::uint32_t program) {
+  std::vector<const executable::Instance*> instances;
+  std::vector<unsigned> ipus;
+  for (const executable::Instance& instance : executable_.instances) {
+    if (instance.program != program) continue;
+    instances.push_back(&instance);
+    ipus.push_back(instance.ipu);
+  }
+  if (ipus.empty()) return;
+  const Program& image = executable_.programs.at(program);
+  driver_.load(ipus, load_records(image));
+  const bool has_start = std::any_of(image.regions.begin(), image.regions.end(), [](const executable::Region& r) {
+    return r.name == "start" && r.begin == kSramBase && r.end >= kSramBase + start_region::kBytes;
+  });
+  if (executable_.instances.size() == 1 || !has_start) return;
+  for (const executable::Instance* instance : instances) {  // the only words in which instances of a program differ
+    driver::LoadRecord who;
+    who.address = kSramBase + start_region::ipu;
+    who.words = {instance->ipu, instance->replica};
+    driver_.load(instance->ipu, {who});
+  }
 }
 
 void Engine::attach_streams() {
@@ -102,9 +133,11 @@ void Engine::attach_streams() {
 }
 
 void Engine::load() {
-  for (const executable::Instance& instance : executable_.instances) load_instance(instance);
+  for (const executable::Instance& instance : executable_.instances) driver_.reset(instance.ipu);
+  for (const executable::Instance& instance : executable_.instances) prepare(instance);
+  for (std::uint32_t program = 0; program < executable_.programs.size(); ++program) load_program(program);
   attach_streams();
-  finished_ = false;
+  finished_ = failed_ = false;
   std::fill(served_.begin(), served_.end(), 0);
   outstanding_.clear();
   host_steps_ = 0;
@@ -200,38 +233,91 @@ void Engine::serve(const Event& event) {
   if (options_.progress) options_.progress(host_steps_, step.path);
 }
 
+std::size_t Engine::entry_index(const Program& program, const std::string& entry) const {
+  const auto found = std::find_if(program.entries.begin(), program.entries.end(),
+                                  [&](const executable::EntryPoint& e) { return e.name == entry; });
+  if (found == program.entries.end())
+    throw Error(Category::usage, "the executable has no entry point '" + entry + "'", executable_.name);
+  return static_cast<std::size_t>(found - program.entries.begin());
+}
+
+void Engine::start(const std::string& entry) {
+  std::vector<std::size_t> entries;
+  for (const executable::Instance& instance : executable_.instances)
+    entries.push_back(entry_index(program_of(instance), entry));
+  if (!finished_) {
+    std::vector<driver::Driver::Boot> boots;
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      const executable::Instance& instance = executable_.instances[i];
+      boots.push_back({instance.ipu, program_of(instance).entries[entries[i]].pc});
+    }
+    driver_.start(boots);
+    return;
+  }
+  // The supervisors wait in the finish of the run before: they read the selector and go on.
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const executable::Instance& instance = executable_.instances[i];
+    const auto index = static_cast<std::uint32_t>(entries[i]);
+    for (unsigned tile = 0; tile < program_of(instance).tiles; ++tile)
+      driver_.write_tile(instance.ipu, tile, executable::kEntrySelector, &index, 1);
+  }
+  driver_.acknowledge(root_, true, options_.service_ns);
+}
+
+std::vector<driver::Counters> Engine::counters() const {
+  std::vector<driver::Counters> all;
+  for (const executable::Instance& instance : executable_.instances) all.push_back(driver_.counters(instance.ipu));
+  return all;
+}
+
+driver::ExceptionInfo Engine::first_exception(const driver::ExceptionInfo& known) const {
+  driver::ExceptionInfo first = known;
+  for (const executable::Instance& instance : executable_.instances) {
+    if (instance.ipu == known.ipu) continue;
+    const auto other = driver_.exception(instance.ipu);
+    if (other && std::tie(other->cycle, other->ipu) < std::tie(first.cycle, first.ipu)) first = *other;
+  }
+  return first;
+}
+
 RunResult Engine::run(const std::string& entry) {
   check_streams();
-  for (const executable::Instance& instance : executable_.instances) {
-    const Program& program = executable_.programs.at(instance.program);
-    const auto found = std::find_if(program.entries.begin(), program.entries.end(),
-                                    [&](const executable::EntryPoint& e) { return e.name == entry; });
-    if (found == program.entries.end())
-      throw Error(Category::usage, "the executable has no entry point '" + entry + "'", executable_.name);
-    if (finished_) {
-      // The supervisors wait in the finish of the run before: they read the selector and go on.
-      const auto index = static_cast<std::uint32_t>(found - program.entries.begin());
-      for (unsigned tile = 0; tile < program.tiles; ++tile)
-        driver_.write_tile(instance.ipu, tile, executable::kEntrySelector, &index, 1);
-      driver_.acknowledge(instance.ipu, true, options_.service_ns);
-    } else {
-      driver_.start(instance.ipu, found->pc);
-    }
-  }
+  for (const executable::Instance& instance : executable_.instances) (void)entry_index(program_of(instance), entry);
+  if (failed_)
+    throw Error(Category::usage, "the run before ended with an error", executable_.name,
+                "load the program again: its state is lost");
+  failed_ = true;
+  const std::vector<driver::Counters> before = counters();
+  start(entry);
   finished_ = false;
+  serve_until_finished();
+  finished_ = true;
+  failed_ = false;
+  RunResult result;
+  result.host_steps = host_steps_;
+  result.instances = counters();
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    result.instances[i] = result.instances[i].since(before[i]);
+    result.counters += result.instances[i];
+  }
+  return result;
+}
+
+void Engine::serve_until_finished() {
   for (;;) {
     const Event event = driver_.wait(options_.limit_ns);
     switch (event.kind) {
       case Event::Kind::host_sync:
+        if (event.ipu != root_)
+          throw Error(Category::device_exception,
+                      fmt::format("IPU {} asks for the host, but IPU {} does it for all", event.ipu, root_),
+                      executable_.name, "the sync groups and the program disagree; load it again");
         drain();
-        if (event.code == executable::kFinishedCode) {
-          finished_ = true;
-          return {host_steps_, driver_.counters(0)};
-        }
+        if (event.code == executable::kFinishedCode) return;
         serve(event);
         break;
       case Event::Kind::exception:
-        raise(event.exception);
+        raise(first_exception(event.exception));
       case Event::Kind::stopped:
         throw Error(Category::no_progress, "the program stopped before its end", fmt::format("IPU {}", event.ipu),
                     "every supervisor left its program: the control program is damaged");
@@ -243,8 +329,16 @@ RunResult Engine::run(const std::string& entry) {
   }
 }
 
-const executable::TensorMap& Engine::tensor(const std::string& name) const {
-  const Program& program = executable_.programs.at(executable_.instances.front().program);
+const executable::Instance& Engine::instance_at(std::size_t instance) const {
+  if (instance >= executable_.instances.size())
+    throw Error(Category::usage,
+                fmt::format("there is no instance {}: the executable has {}", instance, executable_.instances.size()),
+                executable_.name);
+  return executable_.instances[instance];
+}
+
+const executable::TensorMap& Engine::tensor(const std::string& name, std::size_t instance) const {
+  const Program& program = program_of(instance_at(instance));
   const executable::TensorMap* map = executable::find_tensor(program, name);
   if (map == nullptr) throw Error(Category::usage, "the executable exposes no tensor '" + name + "'", executable_.name);
   return *map;
@@ -274,8 +368,9 @@ Window window_of(const executable::TensorRun& run, unsigned bytes) {
 
 }  // namespace
 
-std::vector<std::uint8_t> Engine::read_tensor(const std::string& name) const {
-  const executable::TensorMap& map = tensor(name);
+std::vector<std::uint8_t> Engine::read_tensor(const std::string& name, std::size_t instance) const {
+  const executable::TensorMap& map = tensor(name, instance);
+  const unsigned ipu = instance_at(instance).ipu;
   const unsigned bytes = graph::size_of(map.type);
   std::vector<std::uint8_t> out(tensor_bytes(map));
   std::vector<std::uint32_t> words;
@@ -283,7 +378,7 @@ std::vector<std::uint8_t> Engine::read_tensor(const std::string& name) const {
     if (run.count == 0) continue;
     const Window window = window_of(run, bytes);
     words.resize(window.words);
-    driver_.read_tile(executable_.instances.front().ipu, run.tile, window.address, words.data(), words.size());
+    driver_.read_tile(ipu, run.tile, window.address, words.data(), words.size());
     const auto* base = reinterpret_cast<const std::uint8_t*>(words.data());
     for (std::uint64_t i = 0; i < run.count; ++i) {
       const std::int64_t at = static_cast<std::int64_t>(run.address) + static_cast<std::int64_t>(i) * run.step;
@@ -293,14 +388,14 @@ std::vector<std::uint8_t> Engine::read_tensor(const std::string& name) const {
   return out;
 }
 
-void Engine::write_tensor(const std::string& name, const std::vector<std::uint8_t>& bytes_in) {
-  const executable::TensorMap& map = tensor(name);
+void Engine::write_tensor(const std::string& name, const std::vector<std::uint8_t>& bytes_in, std::size_t instance) {
+  const executable::TensorMap& map = tensor(name, instance);
   if (bytes_in.size() != tensor_bytes(map)) {
     throw Error(Category::usage,
                 fmt::format("tensor '{}' takes {} bytes, but {} were given", name, tensor_bytes(map), bytes_in.size()));
   }
   const unsigned bytes = graph::size_of(map.type);
-  const unsigned ipu = executable_.instances.front().ipu;
+  const unsigned ipu = instance_at(instance).ipu;
   std::vector<std::uint32_t> words;
   for (const executable::TensorRun& run : map.runs) {
     if (run.count == 0) continue;

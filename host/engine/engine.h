@@ -1,6 +1,9 @@
 // Runs an executable on claimed IPUs: loads it, serves its host syncs and streams, turns device exceptions into errors
 // that name vertex, codelet and program path, reads and writes tensors by name.
 //
+// Several instances run as one: all in sync group 1, started in one cycle, host syncs served once, at the root IPU (the
+// lowest); the run ends with the root's finish or with the first exception of any IPU.
+//
 // Knows the executable and the driver; never sees a graph, a compiler or a simulator. Host time is simulated time: the
 // service latency of the platform, never wall time.
 #pragma once
@@ -33,7 +36,8 @@ struct Options {
 
 struct RunResult {
   std::uint64_t host_steps = 0;
-  driver::Counters counters;  ///< of IPU 0, when the program had ended
+  driver::Counters counters;                ///< of this run, summed over the IPUs
+  std::vector<driver::Counters> instances;  ///< the same for each instance of the executable
 };
 
 class Engine {
@@ -52,23 +56,34 @@ class Engine {
   void connect(const std::string& stream, Sink sink);
 
   /// Runs an entry point to its end; may be called again, tensors keep what they hold. Throws Error: device_exception,
-  /// no_progress, usage (unconnected stream).
+  /// no_progress, usage (unconnected stream); after an error of the device only load() helps.
   RunResult run(const std::string& entry = "main");
 
   /// Tensor by name, row-major bytes; the program stands (loaded and not started, or ended). Throws Error(usage) for an
-  /// unknown name or a wrong number of bytes.
-  [[nodiscard]] std::vector<std::uint8_t> read_tensor(const std::string& name) const;
-  void write_tensor(const std::string& name, const std::vector<std::uint8_t>& bytes);
+  /// unknown name or instance or a wrong number of bytes. `instance`: index into Executable::instances.
+  [[nodiscard]] std::vector<std::uint8_t> read_tensor(const std::string& name, std::size_t instance = 0) const;
+  void write_tensor(const std::string& name, const std::vector<std::uint8_t>& bytes, std::size_t instance = 0);
 
  private:
   void check_device() const;
-  void load_instance(const executable::Instance& instance);
+  void prepare(const executable::Instance& instance);
+  void load_program(std::uint32_t program);
+  [[nodiscard]] const executable::Program& program_of(const executable::Instance& instance) const {
+    return executable_.programs.at(instance.program);
+  }
+  void start(const std::string& entry);
+  void serve_until_finished();
+  [[nodiscard]] std::size_t entry_index(const executable::Program& program, const std::string& entry) const;
+  [[nodiscard]] std::vector<driver::Counters> counters() const;
+  [[nodiscard]] const executable::Instance& instance_at(std::size_t instance) const;
   void attach_streams();
   void check_streams() const;
   void serve(const driver::Event& event);
   void drain();
   void fill(std::uint32_t stream);
-  [[nodiscard]] const executable::TensorMap& tensor(const std::string& name) const;
+  [[nodiscard]] const executable::TensorMap& tensor(const std::string& name, std::size_t instance) const;
+  /// The earliest exception of all IPUs by (cycle, IPU), given one of them.
+  [[nodiscard]] driver::ExceptionInfo first_exception(const driver::ExceptionInfo& known) const;
   [[noreturn]] void raise(const driver::ExceptionInfo& info) const;
 
   const executable::Executable& executable_;
@@ -79,7 +94,9 @@ class Engine {
   std::vector<std::uint64_t> served_;       // steps per stream
   std::vector<std::uint32_t> outstanding_;  // output streams whose step is being written
   std::uint64_t host_steps_ = 0;
+  bool failed_ = false;    // a run ended with an error: load again
   bool finished_ = false;  // the program waits in the host sync of its end
+  unsigned root_ = 0;      // the lowest IPU: serves the host syncs of all
 };
 
 /// Text for a device exception: cause, tile, context, pc with symbol, vertex candidates, compute set, program path, or

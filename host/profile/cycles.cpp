@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 namespace tessera::profile {
 
@@ -13,10 +14,21 @@ CycleSums& CycleSums::operator+=(const CycleSums& other) {
   return *this;
 }
 
-CycleProfile::CycleProfile(unsigned ipus, unsigned tiles)
+namespace {
+constexpr unsigned kNobody = ~0U;
+}
+
+CycleProfile::CycleProfile(unsigned ipus, unsigned tiles, std::vector<unsigned> programs)
     : tiles_per_ipu_(tiles),
+      programs_(std::move(programs)),
       open_(static_cast<std::size_t>(ipus) * tiles),
-      sums_(static_cast<std::size_t>(ipus) * tiles) {}
+      sums_(static_cast<std::size_t>(ipus) * tiles),
+      starts_(ipus, kNever) {
+  programs_.resize(ipus, 0);
+  const unsigned most = programs_.empty() ? 0 : *std::max_element(programs_.begin(), programs_.end());
+  steps_.resize(most + 1);
+  counts_.resize(most + 1, kNobody);
+}
 
 void CycleProfile::event(const MachineEvent& event) {
   const std::size_t index = static_cast<std::size_t>(event.ipu) * tiles_per_ipu_ + event.tile;
@@ -26,6 +38,7 @@ void CycleProfile::event(const MachineEvent& event) {
     case Kind::start:
       start_ = started_ ? std::min(start_, event.cycle) : event.cycle;
       started_ = true;
+      starts_.at(event.ipu) = std::min(starts_.at(event.ipu), event.cycle);
       [[fallthrough]];
     case Kind::sync_release:
       close(index, event.cycle);
@@ -33,7 +46,11 @@ void CycleProfile::event(const MachineEvent& event) {
       open.any = true;
       open.release = event.cycle;
       open.pc = event.pc;
-      if (event.tile == 0 && event.ipu == 0) ++supersteps_;
+      if (event.tile == 0) {
+        unsigned& counted = counts_[programs_[event.ipu]];
+        counted = std::min(counted, unsigned{event.ipu});
+        if (*std::min_element(counts_.begin(), counts_.end()) == event.ipu) ++supersteps_;
+      }
       break;
     case Kind::sync_arrive:
       open.arrived = true;
@@ -74,9 +91,10 @@ void CycleProfile::close(std::size_t index, Cycle at) {
   if (open.ran) sums.compute = std::max(std::min(open.last_exit + 6, end), begin) - begin;
   sums.idle = (at - open.release) - sums.sync - sums.exchange - sums.compute;
   sums_[index] += sums;
-  StepSums& step = steps_[open.pc];
+  const unsigned program = programs_[index / tiles_per_ipu_];
+  StepSums& step = steps_[program][open.pc];
   step.tiles += sums;
-  if (index % tiles_per_ipu_ == 0) {
+  if (index == std::size_t{counts_[program]} * tiles_per_ipu_) {
     step.executions += 1;
     step.cycles += at - open.release;
   }

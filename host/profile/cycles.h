@@ -27,15 +27,16 @@ struct CycleSums {
 
 /// Sums of a superstep over all its executions.
 struct StepSums {
-  std::uint64_t executions = 0;  ///< releases counted on the tile that saw most
+  std::uint64_t executions = 0;  ///< releases of tile 0 of the first IPU that runs the program
   std::uint64_t cycles = 0;      ///< release to release, summed over executions
   CycleSums tiles;               ///< summed over tiles
 };
 
 class CycleProfile : public EventObserver {
  public:
-  /// tiles per IPU.
-  CycleProfile(unsigned ipus, unsigned tiles);
+  /// tiles per IPU. `programs`: number of the program of each IPU; empty: all run number 0. IPUs without a program
+  /// have any number and no events.
+  CycleProfile(unsigned ipus, unsigned tiles, std::vector<unsigned> programs = {});
 
   void event(const MachineEvent& event) override;
   /// Closes the last superstep of every tile at `cycle` (>= every event). Call once.
@@ -43,11 +44,17 @@ class CycleProfile : public EventObserver {
 
   /// Per tile, from its first event's superstep to the end. Index ipu * tiles + tile.
   [[nodiscard]] const std::vector<CycleSums>& tiles() const { return sums_; }
-  /// Per pc at which tile 0 of an IPU was released (the step's key, executable pc -> step): sums over executions.
-  [[nodiscard]] const std::map<Address, StepSums>& steps() const { return steps_; }
+  /// Steps of a program by the pc at which its tiles were released (the step's key, executable pc -> step): sums over
+  /// executions and over all IPUs that run it.
+  [[nodiscard]] const std::map<Address, StepSums>& steps(unsigned program = 0) const { return steps_.at(program); }
+  [[nodiscard]] unsigned ipus() const { return static_cast<unsigned>(starts_.size()); }
+  [[nodiscard]] unsigned programs() const { return static_cast<unsigned>(steps_.size()); }
+  /// Of the lowest IPU that ran.
   [[nodiscard]] std::uint64_t supersteps() const { return supersteps_; }
-  /// Cycle in which the supervisors were started; total() of every tile = finish cycle - this.
+  /// Cycle in which the first supervisors were started.
   [[nodiscard]] Cycle start() const { return start_; }
+  /// The same for one IPU; total() of each of its tiles = finish cycle - this. kNever if it was not started.
+  [[nodiscard]] Cycle start_of(unsigned ipu) const { return starts_.at(ipu); }
   /// Last arrival at a sync: of a program that ended, the cycle in which it did.
   [[nodiscard]] Cycle last_arrival() const { return last_arrival_; }
 
@@ -66,9 +73,12 @@ class CycleProfile : public EventObserver {
   void close(std::size_t index, Cycle at);
 
   unsigned tiles_per_ipu_;
+  std::vector<unsigned> programs_;  // by IPU
+  std::vector<unsigned> counts_;    // by program: the first IPU that ran it, whose executions are counted
   std::vector<Open> open_;
   std::vector<CycleSums> sums_;
-  std::map<Address, StepSums> steps_;
+  std::vector<std::map<Address, StepSums>> steps_;  // by program
+  std::vector<Cycle> starts_;                       // by IPU
   std::uint64_t supersteps_ = 0;
   Cycle start_ = 0, last_arrival_ = 0;
   bool started_ = false;

@@ -37,6 +37,31 @@ TEST(CycleProfile, ASuperstepWithExchangeAndComputeIsSplitExactly) {
   EXPECT_EQ(profile.supersteps(), 2U);
 }
 
+TEST(CycleProfile, StepsAreKeptByProgramAndCountedOnItsFirstIpu) {
+  CycleProfile profile(4, 1, {0, 1, 1, 0});
+  const auto on = [](unsigned ipu, MachineEvent e) {
+    e.ipu = static_cast<std::uint16_t>(ipu);
+    return e;
+  };
+  for (unsigned ipu : {1U, 2U}) {
+    profile.event(on(ipu, at(100 + ipu, Kind::start, 0, 0x40000)));
+    profile.event(on(ipu, at(150, Kind::sync_release, 0, 0x40100)));
+  }
+  profile.event(on(3, at(102, Kind::start, 0, 0x40000)));
+  profile.event(on(3, at(150, Kind::sync_release, 0, 0x40100)));
+  profile.finish(200);
+  EXPECT_EQ(profile.programs(), 2U);
+  EXPECT_EQ(profile.steps(1).at(0x40100).executions, 1U);  // of IPU 1
+  EXPECT_EQ(profile.steps(1).at(0x40100).cycles, 50U);
+  EXPECT_EQ(profile.steps(1).at(0x40100).tiles.total(), 100U);  // of both
+  EXPECT_EQ(profile.steps(0).at(0x40100).tiles.total(), 50U);
+  EXPECT_EQ(profile.supersteps(), 2U);
+  EXPECT_EQ(profile.start(), 101U);
+  EXPECT_EQ(profile.start_of(0), kNever);
+  EXPECT_EQ(profile.start_of(2), 102U);
+  EXPECT_EQ(profile.tiles()[2].total(), 98U);
+}
+
 // Any legal order of events: the four sums are the time from first release to the end, for each tile.
 RC_GTEST_PROP(CycleProfile, SumsAreTheTotalForAnyTimes, (const std::vector<std::uint16_t>& gaps)) {
   CycleProfile profile(1, 1);

@@ -56,6 +56,8 @@ class Chip : public sc_core::sc_module, public pcie::EndpointFunction, public Pa
   [[nodiscard]] const Ipu& ipu() const { return ipu_; }
   [[nodiscard]] Cycle now() const { return clock_.cycle_at(sc_core::sc_time_stamp()); }
   [[nodiscard]] bool running() const { return state_ == State::running || state_ == State::group_sync; }
+  /// Waits in a host sync that another IPU, the root, serves for all.
+  [[nodiscard]] bool in_host_wait() const { return state_ == State::host_wait; }
   [[nodiscard]] bool in_host_sync() const { return state_ == State::host_sync; }
   /// Where the tiles stand, for reports.
   [[nodiscard]] std::string describe() const { return ipu_.describe(config_.symbolizer); }
@@ -64,8 +66,9 @@ class Chip : public sc_core::sc_module, public pcie::EndpointFunction, public Pa
   std::function<void(std::exception_ptr)> failed;
 
  private:
-  /// held: before boot or after reset. stopped: exception, fault or nothing left to run.
-  enum class State : std::uint8_t { held, running, group_sync, host_sync, stopped };
+  /// held: before boot or after reset. host_sync: the host serves it here; host_wait: it does so at another IPU, the
+  /// root. stopped: exception, fault or nothing left to run.
+  enum class State : std::uint8_t { held, running, group_sync, host_sync, host_wait, stopped };
   enum ChipFault : std::uint32_t { zones_differ = 0, no_progress = 1, host_access = 2 };
 
   void process();

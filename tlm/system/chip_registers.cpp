@@ -34,7 +34,8 @@ std::uint32_t Chip::read_register(std::uint32_t offset, Cycle at) {
     case kSramBytes:
       return ipu_.sram_bytes();
     case kStatus:
-      return field(kStatusRunning, running() || in_host_sync()) | field(kStatusHostSync, in_host_sync()) |
+      return field(kStatusRunning, running() || in_host_sync() || in_host_wait()) |
+             field(kStatusHostSync, in_host_sync() || in_host_wait()) |
              field(kStatusException, (exception_.cause >> 31) != 0) | field(kStatusLoaderBusy, loader_busy_) |
              field(kStatusLoaderError, loader_error_);
     case kSyncStatus:

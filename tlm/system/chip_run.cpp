@@ -108,10 +108,13 @@ bool Chip::finish_sync() {
   if (arrived.zone == Zone::host) {
     if (meeting->root == config_.ipu.ipu) {
       if (!host_sync(*meeting)) return false;
+    } else {
+      state_ = State::host_wait;  // all of the group have arrived: the host may look at tiles here too
     }
     while (!meeting->released) {
       wait(network_.changed() | command_);
       if (reset_request_) return false;
+      if (loader_request_) walk_list();
     }
   }
   state_ = State::running;

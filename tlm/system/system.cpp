@@ -91,7 +91,7 @@ Error System::no_progress() const {
   std::string where, advice = "start a program first";
   for (const auto& chip : chips_) {
     if (chip->in_host_sync()) advice = "a host sync waits: the host has to acknowledge it";
-    if (!chip->running()) continue;
+    if (!chip->running()) continue;  // a host wait is the root's host sync
     where += "\n" + chip->describe();
     advice = "a group sync needs all its IPUs: see which have stopped";
   }

@@ -1,0 +1,240 @@
+// The engine with several IPUs: they run as one program, tell the host once, and every run is like the one before it,
+// whatever ended that. Hand-made executables on small machines.
+#include "host/engine/engine.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+
+#include "hw/error.h"
+#include "verif/system/bench.h"
+
+namespace tessera {
+namespace {
+
+using namespace testing;
+using executable::Executable;
+
+constexpr Address kMain = kSramBase + start_region::kBytes, kData = kSramBase + 0x8000;
+constexpr unsigned kTiles = 2;
+
+/// Counts its runs, keeps who it is, meets the other IPUs, asks the host for a step, ends; runs again as the selector
+/// says: 0 the same, 1 an illegal instruction on the IPU `faulty` while the others wait for it, 2 that IPU spins.
+std::vector<std::uint32_t> program(unsigned faulty) {
+  std::vector<std::uint32_t> code{i(Op::lui, 18, 0, kSramBase), i(Op::lw, 19, 18, start_region::ipu),
+                                  i(Op::lw, 20, 18, start_region::replica), i(Op::lui, 21, 0, kData)};
+  const std::size_t main = code.size();
+  code.push_back(i(Op::lw, 22, 21, 0));
+  code.push_back(i(Op::addi, 22, 22, 1));
+  code.push_back(s(Op::sw, 21, 22, 0));
+  code.push_back(s(Op::sw, 21, 19, 4));
+  code.push_back(s(Op::sw, 21, 20, 8));
+  sync_step(code, Zone::group1);
+  sync_step(code, Zone::host, 1);
+  sync_step(code, Zone::host, executable::kFinishedCode);
+  code.push_back(i(Op::lw, 24, 18, executable::kEntrySelector - kSramBase));
+  code.push_back(s(Op::beq, 24, 0, 4 * static_cast<std::int32_t>(main - code.size())));
+  code.push_back(i(Op::addi, 25, 0, static_cast<std::int32_t>(faulty)));
+  std::vector<std::uint32_t> wait;
+  sync_step(wait, Zone::group1);
+  code.push_back(s(Op::beq, 19, 25, 4 * static_cast<std::int32_t>(wait.size() + 1)));
+  code.insert(code.end(), wait.begin(), wait.end());
+  code.push_back(i(Op::addi, 26, 0, 2));
+  code.push_back(s(Op::beq, 24, 26, 8));
+  code.push_back(0);  // no instruction
+  spin(code);
+  return code;
+}
+
+Executable executable_for(unsigned ipus, unsigned faulty) {
+  Executable e;
+  e.name = "several";
+  e.sram_bytes = 65536;
+  executable::Program p;
+  p.tiles = kTiles;
+  p.regions = {{"start", kSramBase, kMain}};
+  p.contents = {program(faulty)};
+  p.shared = {{"control", kMain, 0, 1, {{0, kTiles - 1}}}};
+  p.entries = {{"main", kMain}, {"fault", kMain}, {"spin", kMain}};
+  p.tile_class = {0, 0};
+  for (unsigned tile = 0; tile < kTiles; ++tile)
+    p.tensors.push_back({"tile" + std::to_string(tile), "", graph::Type::u32, {3}, {{tile, kData, 4, 0, 3}}});
+  e.programs.push_back(p);
+  for (unsigned ipu = 0; ipu < ipus; ++ipu) e.instances.push_back({ipu, 0, 10 + ipu});
+  e.host_steps.push_back({1, "main/step", {}, {}});
+  return e;
+}
+
+std::vector<std::uint32_t> words(engine::Engine& engine, const std::string& tensor, std::size_t instance) {
+  const std::vector<std::uint8_t> bytes = engine.read_tensor(tensor, instance);
+  std::vector<std::uint32_t> result(bytes.size() / 4);
+  std::memcpy(result.data(), bytes.data(), bytes.size());
+  return result;
+}
+
+/// Starts, arrivals and releases, by tile; cycles from the first start.
+class Times : public EventObserver {
+ public:
+  void event(const MachineEvent& e) override { events.push_back(e); }
+  /// (IPU, tile, kind, cycle since the first start) up to the first host sync: what the host's time cannot change.
+  [[nodiscard]] std::vector<std::tuple<unsigned, unsigned, MachineEvent::Kind, Cycle>> device_only() const {
+    std::vector<std::tuple<unsigned, unsigned, MachineEvent::Kind, Cycle>> list;
+    Cycle first = kNever;
+    for (const MachineEvent& e : events) first = std::min(first, e.cycle);
+    std::map<unsigned, bool> host;
+    for (const MachineEvent& e : events) {
+      const unsigned tile = e.ipu * kTiles + e.tile;
+      if (!host[tile]) list.emplace_back(e.ipu, e.tile, e.kind, e.cycle - first);
+      if (e.kind == MachineEvent::Kind::sync_arrive && e.a0 == static_cast<std::uint32_t>(Zone::host))
+        host[tile] = true;
+    }
+    return list;
+  }
+  std::vector<MachineEvent> events;
+};
+
+class SeveralIpus : public ::testing::Test {
+ protected:
+  SeveralIpus() : executable_(executable_for(4, 2)) {}
+  void build(std::function<void(SystemConfig&)> change = {}) {
+    SystemConfig config = tlm_system(small_platform(kTiles, 2, 2));
+    config.events = &times_;
+    if (change) change(config);
+    machine_ = std::make_unique<Machine>(config);
+    driver_ = std::make_unique<driver::Driver>(machine_->transport);
+  }
+  Executable executable_;
+  Times times_;
+  std::unique_ptr<Machine> machine_;
+  std::unique_ptr<driver::Driver> driver_;
+};
+
+TEST_F(SeveralIpus, RunAsOneProgramAndMeetTheHostOnce) {
+  build();
+  engine::Engine engine(executable_, *driver_);
+  engine.load();
+  const engine::RunResult first = engine.run();
+  EXPECT_EQ(first.host_steps, 1u);
+  ASSERT_EQ(first.instances.size(), 4u);
+  EXPECT_EQ(first.instances[0].host_syncs, 1u);  // the finish is not released yet
+  EXPECT_EQ(first.instances[3].host_syncs, 0u);  // only the root tells the host
+  for (const auto& counters : first.instances) EXPECT_EQ(counters.instructions * 4, first.counters.instructions);
+  (void)engine.run();
+  for (unsigned ipu = 0; ipu < 4; ++ipu)
+    for (const char* tile : {"tile0", "tile1"})
+      EXPECT_EQ(words(engine, tile, ipu), (std::vector<std::uint32_t>{2, ipu, 10 + ipu})) << ipu;
+  EXPECT_THROW((void)engine.read_tensor("tile0", 4), Error);
+
+  std::vector<Cycle> starts, releases;
+  for (const MachineEvent& e : times_.events) {
+    if (e.kind == MachineEvent::Kind::start) starts.push_back(e.cycle);
+    if (e.kind == MachineEvent::Kind::sync_release) releases.push_back(e.cycle);
+  }
+  ASSERT_EQ(starts.size(), 8u);
+  EXPECT_EQ(*std::min_element(starts.begin(), starts.end()), *std::max_element(starts.begin(), starts.end()));
+  std::map<Cycle, unsigned> together;
+  for (const Cycle cycle : releases) ++together[cycle];
+  ASSERT_EQ(together.size(), 5u);  // group, step, finish of the first run, group, step of the second
+  for (const auto& [cycle, tiles] : together) EXPECT_EQ(tiles, 8u) << cycle;
+}
+
+TEST_F(SeveralIpus, AnExceptionAnywhereEndsTheRunAndLoadingStartsAfresh) {
+  build();
+  engine::Engine engine(executable_, *driver_);
+  engine.load();
+  const engine::RunResult first = engine.run();
+  const auto times = times_.device_only();
+  EXPECT_EQ(times.size(), 8u * 4);  // start, arrival and release of the group, arrival at the host
+  try {
+    (void)engine.run("fault");
+    FAIL() << "no exception";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.category(), Category::device_exception);
+    EXPECT_NE(std::string(e.what()).find("illegal instruction"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("on IPU 2 tile 0 supervisor"), std::string::npos) << e.what();
+  }
+  EXPECT_THROW((void)engine.run(), Error);  // as it stands it cannot go on
+  times_.events.clear();
+  engine.load();
+  const engine::RunResult again = engine.run();
+  EXPECT_EQ(again.counters.instructions, first.counters.instructions);
+  EXPECT_EQ(words(engine, "tile0", 3), (std::vector<std::uint32_t>{1, 3, 13}));
+  EXPECT_EQ(times_.device_only(), times);
+}
+
+TEST_F(SeveralIpus, ATimeOutAndADeadlockLeaveNothingBehind) {
+  build();
+  engine::Options options;
+  options.limit_ns = 2'000'000;
+  engine::Engine engine(executable_, *driver_, options);
+  engine.load();
+  (void)engine.run();
+  const auto times = times_.device_only();
+  for (int round = 0; round < 2; ++round) {
+    try {
+      (void)engine.run("spin");
+      FAIL() << "no time-out";
+    } catch (const Error& e) {
+      EXPECT_EQ(e.category(), Category::no_progress) << e.what();
+    }
+    times_.events.clear();
+    engine.load();
+    (void)engine.run();
+    EXPECT_EQ(times_.device_only(), times);
+  }
+  // An IPU that does not run: the others wait for it for ever, which the machine finds out.
+  engine.load();
+  driver_->set_groups(1, true, false);
+  std::vector<driver::Driver::Boot> boots{{0, kMain}, {2, kMain}};
+  driver_->start(boots);
+  try {
+    (void)driver_->wait();
+    FAIL() << "no deadlock";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.category(), Category::no_progress) << e.what();
+  }
+  times_.events.clear();
+  engine.load();
+  (void)engine.run();
+  EXPECT_EQ(times_.device_only(), times);
+  for (unsigned ipu = 0; ipu < 4; ++ipu) EXPECT_EQ(words(engine, "tile1", ipu)[0], 1u);
+}
+
+TEST_F(SeveralIpus, HostTimeChangesNothingThatTheDeviceDoes) {
+  build();
+  std::mt19937_64 random(7);
+  std::vector<std::tuple<unsigned, unsigned, MachineEvent::Kind, Cycle>> times;
+  std::vector<std::uint64_t> instructions;
+  for (int round = 0; round < 5; ++round) {
+    engine::Options options;
+    options.service_ns = random() % 5'000'000;
+    options.prefetched_ns = random() % 1000;
+    engine::Engine engine(executable_, *driver_, options);
+    machine_->transport.elapse(random() % 3'000'000);
+    times_.events.clear();
+    engine.load();
+    machine_->transport.elapse(random() % 3'000'000);
+    const engine::RunResult result = engine.run();
+    instructions.push_back(result.counters.instructions);
+    if (round == 0) times = times_.device_only();
+    EXPECT_EQ(times_.device_only(), times);
+    EXPECT_EQ(words(engine, "tile1", 2), (std::vector<std::uint32_t>{1, 2, 12}));
+  }
+  EXPECT_EQ(std::count(instructions.begin(), instructions.end(), instructions.front()), 5);
+}
+
+TEST_F(SeveralIpus, WrongExecutablesAreRefusedBeforeTheDeviceIsTouched) {
+  build();
+  Executable twice = executable_;
+  twice.instances[3].ipu = 1;
+  EXPECT_THROW(engine::Engine(twice, *driver_), Error);
+  Executable large = executable_;
+  large.instances[3].ipu = 4;
+  EXPECT_THROW(engine::Engine(large, *driver_), Error);
+  EXPECT_TRUE(times_.events.empty());
+}
+
+}  // namespace
+}  // namespace tessera
