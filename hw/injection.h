@@ -16,11 +16,11 @@
 namespace tessera {
 
 struct Injection {
-  std::string sort;           ///< "link", "pcie", "card"
-  std::string place;          ///< "0.3", "1", "*"
-  std::string kind;           ///< "bit_errors", "down", ...
+  std::string sort;   ///< "link", "pcie", "card"
+  std::string place;  ///< "0.3", "1", "*"
+  std::string kind;   ///< "bit_errors", "down", ...
   std::map<std::string, std::uint64_t> values;
-  std::string text;           ///< as given
+  std::string text;  ///< as given
 
   /// Value of a key, or `otherwise`.
   [[nodiscard]] std::uint64_t value(const std::string& key, std::uint64_t otherwise) const {
@@ -32,8 +32,7 @@ struct Injection {
 /// Throws Error(usage) that says what the form is. `where`: the option or file.
 [[nodiscard]] Injection parse_injection(const std::string& text, const std::string& where);
 
-/// Throws Error(usage) unless the sort is one of `sorts`; and all keys of `injection` are among `keys` and those of
-/// `needed` are there.
+/// Throws Error(usage) unless all keys of `injection` are among `needed` and `keys`, and those of `needed` are there.
 void check_injection_keys(const Injection& injection, const std::vector<std::string>& needed,
                           const std::vector<std::string>& keys);
 

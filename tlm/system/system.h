@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "hw/injection.h"
 #include "hw/platform.h"
 #include "tlm/card/c2_card.h"
 #include "tlm/system/chip.h"
@@ -25,6 +26,8 @@ struct SystemConfig {
   /// Told the release cycle of every superstep before any tile goes on into it: (IPU, cycle).
   std::function<void(unsigned, Cycle)> released;
   Symbolizer symbolizer;
+  std::vector<Injection> injections;  ///< faults, beside those of the platform
+  std::uint64_t seed = 0;             ///< of random faults that name none themselves
   /// Asked often while tiles run; true ends the run with RunStopped.
   std::function<bool()> stop;
   /// Told the cycle reached, often.
