@@ -7,33 +7,31 @@
 
 namespace tessera {
 
-void SyncUnit::set_active(unsigned tile, bool active) { active_.at(tile) = active; }
-
-unsigned SyncUnit::active_tiles() const {
-  return static_cast<unsigned>(std::count(active_.begin(), active_.end(), true));
+void SyncUnit::set_active(unsigned tile, bool active) {
+  if (active_.at(tile) == active) return;
+  active_[tile] = active;
+  active_count_ += active ? 1 : -1;
 }
 
 void SyncUnit::arrive(unsigned tile, const SyncArrival& arrival) {
   if (!active_.at(tile) || arrived_[tile]) throw std::logic_error("sync: a tile arrived that is inactive or waits");
   arrived_[tile] = arrival;
+  ++in_zone_.at(static_cast<std::size_t>(arrival.zone));
   ++count_;
+  lowest_ = std::min(lowest_, tile);
+  latest_ = std::max(latest_, arrival.cycle);
+  vote_ = vote_ && arrival.vote;
 }
 
 std::optional<SyncResult> SyncUnit::complete() const {
-  if (count_ == 0 || count_ != active_tiles()) return std::nullopt;
-  std::optional<SyncResult> result;
-  for (const auto& arrival : arrived_) {
-    if (!arrival) continue;
-    if (!result) result = SyncResult{arrival->zone, 0, true, arrival->code};
-    if (arrival->zone != result->zone) return std::nullopt;
-    result->latest = std::max(result->latest, arrival->cycle);
-    result->vote = result->vote && arrival->vote;
-  }
-  return result;
+  if (count_ == 0 || count_ != active_count_) return std::nullopt;
+  const SyncArrival& root = *arrived_[lowest_];
+  if (in_zone_[static_cast<std::size_t>(root.zone)] != count_) return std::nullopt;
+  return SyncResult{root.zone, latest_, vote_, root.code};
 }
 
 std::optional<ZoneConflict> SyncUnit::conflict() const {
-  if (count_ < 2) return std::nullopt;
+  if (count_ < 2 || in_zone_[static_cast<std::size_t>(arrived_[lowest_]->zone)] == count_) return std::nullopt;
   std::map<Zone, ZoneConflict::Waiting> sets;
   std::map<Zone, Cycle> first;  // of each zone
   for (unsigned tile = 0; tile < arrived_.size(); ++tile) {
@@ -44,7 +42,6 @@ std::optional<ZoneConflict> SyncUnit::conflict() const {
     sets[zone].zone = zone;
     sets[zone].tiles.push_back(tile);
   }
-  if (sets.size() < 2) return std::nullopt;
   ZoneConflict conflict;
   std::vector<Cycle> starts;
   for (const auto& [zone, cycle] : first) starts.push_back(cycle);
@@ -55,8 +52,13 @@ std::optional<ZoneConflict> SyncUnit::conflict() const {
 }
 
 void SyncUnit::release() {
-  for (auto& arrival : arrived_) arrival.reset();
+  if (count_ != 0)
+    for (auto& arrival : arrived_) arrival.reset();
+  in_zone_ = {};
   count_ = 0;
+  lowest_ = ~0u;
+  latest_ = 0;
+  vote_ = true;
 }
 
 const char* zone_name(Zone zone) {

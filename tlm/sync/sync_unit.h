@@ -5,6 +5,7 @@
 // once are a conflict. Not modelled here: zone local (inside the tile), time, the host.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,11 +40,11 @@ struct SyncResult {
 
 class SyncUnit {
  public:
-  explicit SyncUnit(unsigned tiles) : active_(tiles, true), arrived_(tiles) {}
+  explicit SyncUnit(unsigned tiles) : active_(tiles, true), active_count_(tiles), arrived_(tiles) {}
 
   void set_active(unsigned tile, bool active);
   [[nodiscard]] bool active(unsigned tile) const { return active_[tile]; }
-  [[nodiscard]] unsigned active_tiles() const;
+  [[nodiscard]] unsigned active_tiles() const { return active_count_; }
 
   void arrive(unsigned tile, const SyncArrival& arrival);
   [[nodiscard]] const std::optional<SyncArrival>& arrival(unsigned tile) const { return arrived_[tile]; }
@@ -56,9 +57,16 @@ class SyncUnit {
   void release();
 
  private:
+  static constexpr std::size_t kZones = 5;
+
   std::vector<bool> active_;
+  unsigned active_count_;
   std::vector<std::optional<SyncArrival>> arrived_;
-  unsigned count_ = 0;
+  // Kept with each arrival, so that nothing has to be gathered when the last comes.
+  std::array<unsigned, kZones> in_zone_{};
+  unsigned count_ = 0, lowest_ = ~0u;
+  Cycle latest_ = 0;
+  bool vote_ = true;
 };
 
 [[nodiscard]] const char* zone_name(Zone zone);

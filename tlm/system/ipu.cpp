@@ -11,8 +11,14 @@
 namespace tessera {
 
 namespace {
-constexpr unsigned kXbase1 = 0x7c3, kXsource = 0x7c6;
 constexpr std::size_t kUnheardKept = 16;
+
+// What is worth waking threads for, in cycles of TLM tiles: a tile issues at most one instruction a cycle, which takes
+// about a nanosecond. A lockstep tile computes what takes some hundred times that.
+constexpr std::uint64_t kWorthThreads = 100'000;
+constexpr std::uint64_t kLockstepWeight = 400;
+// Tiles that a thread takes at once: few enough that the threads end together.
+constexpr std::size_t kPiecesPerThread = 16;
 
 LaneTiming lanes_of(const IpuConfig& config) {
   LaneTiming lanes = config.lanes;
@@ -45,6 +51,8 @@ Ipu::~Ipu() = default;
 
 void Ipu::make_tiles() {
   tiles_.clear();
+  interval_based_.clear();
+  pins_ = false;
   for (unsigned t = 0; t < config_.tiles; ++t) {
     TileConfig tile;
     tile.ipu = config_.ipu;
@@ -55,6 +63,8 @@ void Ipu::make_tiles() {
     tile.group1 = config_.group1;
     tile.group2 = config_.group2;
     tiles_.push_back(factory_(tile, t < config_.modes.size() ? config_.modes[t] : TileMode::tlm));
+    interval_based_.push_back(tiles_.back()->interval_based());
+    pins_ = pins_ || !interval_based_.back();
   }
   seats_.clear();
   seats_.resize(config_.tiles);
@@ -66,7 +76,7 @@ void Ipu::reset() {
   sync_.release();
   fabric_.begin_phase();
   lanes_.reset();
-  window_open_ = false;
+  window_open_ = packets_ = false;
   arrival_.reset();
   conflict_.reset();
   exception_.reset();
@@ -112,28 +122,61 @@ Cycle Ipu::capped(Cycle limit) const {
   return exception_ ? std::min(limit, exception_->exception.cycle + 1) : limit;
 }
 
-std::vector<unsigned> Ipu::runnable(bool interval_based, Cycle limit) const {
-  std::vector<unsigned> list;
+void Ipu::find_runnable(bool interval_based, Cycle limit) {
+  runnable_.clear();
+  if (!interval_based && !pins_) return;
   for (unsigned t = 0; t < config_.tiles; ++t) {
     const Seat& seat = seats_[t];
-    if (seat.status == TileStatus::running && seat.progress < limit && tiles_[t]->interval_based() == interval_based)
-      list.push_back(t);
+    if (seat.status == TileStatus::running && seat.progress < limit && interval_based_[t] == interval_based)
+      runnable_.push_back(t);
   }
-  return list;
+}
+
+bool Ipu::any_runnable(Cycle limit) const {
+  return std::any_of(seats_.begin(), seats_.end(),
+                     [&](const Seat& seat) { return seat.status == TileStatus::running && seat.progress < limit; });
 }
 
 void Ipu::run_interval_tiles(Cycle limit) {
-  const std::vector<unsigned> list = runnable(true, limit);
-  pool_.run(list.size(), [&](std::size_t i) { seats_[list[i]].stop = tiles_[list[i]]->run(limit, nullptr, nullptr); });
-  for (unsigned t : list) {
-    if (seats_[t].stop.kind == TileStop::Kind::limit) seats_[t].progress = limit;
-    settle(t, seats_[t].stop);
+  find_runnable(true, limit);
+  const std::size_t count = runnable_.size();
+  const auto run = [&](std::size_t i) {
+    seats_[runnable_[i]].stop = tiles_[runnable_[i]]->run(limit, nullptr, nullptr);
+  };
+  const auto settle_at = [&](std::size_t i) {
+    Seat& seat = seats_[runnable_[i]];
+    if (seat.stop.kind == TileStop::Kind::limit) seat.progress = limit;
+    settle(runnable_[i], seat.stop);
+  };
+  // By how far the first tiles go they tell what the others may cost: a guess, which decides about threads alone.
+  // Whatever it decides, all tiles run, and those before the first that fails are settled, in order.
+  const std::size_t sample = pool_.threads() == 1 ? count : std::max<std::size_t>(1, count / 64);
+  TilePool::Failure failure;
+  for (std::size_t i = 0; i < count;) {
+    const std::size_t end = std::min(count, i + sample);
+    std::uint64_t work = 0;
+    for (; i < end; ++i) {
+      const unsigned t = runnable_[i];
+      const TilePool::Failure here = pool_.try_run(i, i + 1, 1, run);
+      if (!failure.error) failure = here;
+      const Cycle reached = std::max(seats_[t].stop.cycle, seats_[t].progress);
+      work += (reached - seats_[t].progress) * (tiles_[t]->mode() == TileMode::lockstep ? kLockstepWeight : 1);
+      if (!failure.error) settle_at(i);
+    }
+    if (i == count || work * (count - i) / sample < kWorthThreads) continue;
+    const std::size_t grain = std::max<std::size_t>(1, (count - i) / (kPiecesPerThread * pool_.threads()));
+    const TilePool::Failure there = pool_.try_run(i, count, grain, run);
+    if (!failure.error) failure = there;
+    for (; i < count && (!failure.error || i < failure.task); ++i) settle_at(i);
+    break;
   }
+  if (failure.error) std::rethrow_exception(failure.error);
 }
 
 void Ipu::run_pin_tiles(Cycle limit) {
   for (unsigned round = 0;; ++round) {
-    const std::vector<unsigned> list = runnable(false, capped(limit));
+    find_runnable(false, capped(limit));
+    const std::vector<unsigned>& list = runnable_;
     if (list.empty()) return;
     Cycle from = kNever;
     for (unsigned t : list) from = std::min(from, seats_[t].progress);
@@ -170,8 +213,9 @@ void Ipu::publish(unsigned t, const TileStop& stop) {
   inputs.table = stop.value;
   inputs.issue = stop.cycle;
   inputs.release = release_;
-  for (unsigned i = 0; i < 3; ++i) inputs.xbase[i] = tiles_[t]->supervisor_csr(kXbase1 + i);
-  inputs.xsource = tiles_[t]->supervisor_csr(kXsource);
+  const ExchangeBases bases = tiles_[t]->exchange_bases();
+  inputs.xbase = bases.base;
+  inputs.xsource = bases.source;
   inputs.tiles = config_.tiles;
   seats_[t].exchange_table = stop.value;
   seats_[t].exchanged = true;
@@ -190,6 +234,7 @@ void Ipu::settle(unsigned t, const TileStop& stop) {
       return;
     case TileStop::Kind::packet:
       seat.status = TileStatus::packet;
+      packets_ = true;
       open_window(t, stop);
       return;
     case TileStop::Kind::sync:
@@ -241,7 +286,7 @@ Ipu::Outcome Ipu::advance(Cycle limit) {
     run_pin_tiles(limit);
     poll(limit);
     conflict_ = sync_.conflict();
-  } while (!conflict_ && !refused() && (resolve_exchange() || run_packets(capped(limit))));
+  } while (!conflict_ && !refused() && (resolve_exchange() || (packets_ && run_packets(capped(limit)))));
   result = outcome();
   flush_events();
   return result;
@@ -249,7 +294,7 @@ Ipu::Outcome Ipu::advance(Cycle limit) {
 
 Ipu::Outcome Ipu::outcome() {
   if (exception_) {
-    if (runnable(true, capped(kNever)).empty() && runnable(false, capped(kNever)).empty()) return Outcome::exception;
+    if (!any_runnable(capped(kNever))) return Outcome::exception;
   }
   if (refused()) return Outcome::refused;
   if (conflict_) return Outcome::conflict;
@@ -274,6 +319,7 @@ void Ipu::release(Cycle z, bool vote) {
   release_ = z;
   if (hooks.released) hooks.released(config_.ipu, z);
   window_open_ = arrival_->zone != Zone::internal;
+  packets_ = false;
   for (unsigned t = 0; t < config_.tiles; ++t) {
     if (seats_[t].status != TileStatus::sync) continue;
     tiles_[t]->release(z, vote);

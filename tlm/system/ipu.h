@@ -117,10 +117,10 @@ class Ipu {
  private:
   struct Seat {
     TileStatus status = TileStatus::held;
+    bool exchanged = false;  // has published since the release
+    Address exchange_table = 0;
     Cycle progress = 0;  // everything of the tile before this cycle is done
     TileStop stop;
-    Address exchange_table = 0;
-    bool exchanged = false;  // has published since the release
     std::unique_ptr<PacketWindow> window;
   };
 
@@ -145,7 +145,9 @@ class Ipu {
     if (hooks.poll) hooks.poll(cycle);
   }
   [[nodiscard]] Cycle capped(Cycle limit) const;
-  [[nodiscard]] std::vector<unsigned> runnable(bool interval_based, Cycle limit) const;
+  /// Fills runnable_ with the tiles of one kind that have something to do before `limit`.
+  void find_runnable(bool interval_based, Cycle limit);
+  [[nodiscard]] bool any_runnable(Cycle limit) const;
   [[nodiscard]] Outcome outcome();
 
   class EventBuffer;
@@ -155,11 +157,15 @@ class Ipu {
   TilePool& pool_;
   std::vector<std::unique_ptr<TileModel>> tiles_;
   std::vector<Seat> seats_;
+  std::vector<bool> interval_based_;
+  bool pins_ = false;  // there are pin-level tiles
+  std::vector<unsigned> runnable_;
   std::vector<std::unique_ptr<EventBuffer>> buffers_;
   Fabric fabric_;
   PacketLanes lanes_;
   SyncUnit sync_;
   bool window_open_ = false;  // since the last release packets may move
+  bool packets_ = false;      // a tile has come to x.packet since
   bool pristine_ = false;     // nobody has touched the tiles since they were made: a reset has nothing to do
   Cycle release_ = 0;
   std::optional<SyncResult> arrival_;

@@ -1,16 +1,13 @@
-// A pool of host threads that runs tiles between two of their stops. Which thread runs which tile never changes a
-// result: tasks of one call touch nothing in common, and the first error by task number is the one that is thrown.
+// A pool of host threads (oneTBB) that runs tiles between two of their stops. Which thread runs which tile never
+// changes a result: tasks of one call touch nothing in common, and the first error by task number is the one that is
+// thrown. What is worth several threads is the caller's to decide, by amounts of work and never by time.
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstddef>
-#include <cstdint>
 #include <exception>
 #include <functional>
-#include <mutex>
-#include <thread>
-#include <vector>
+#include <memory>
 
 namespace tessera {
 
@@ -22,25 +19,24 @@ class TilePool {
   TilePool(const TilePool&) = delete;
   TilePool& operator=(const TilePool&) = delete;
 
-  /// Calls task(0) .. task(count - 1), each once, and returns when all are done. Rethrows the error of the smallest
-  /// task number that failed.
+  [[nodiscard]] unsigned threads() const { return threads_; }
+
+  /// The error of the smallest task number that failed.
+  struct Failure {
+    std::size_t task = 0;
+    std::exception_ptr error;  ///< null: none failed
+  };
+  /// Calls task(first) .. task(last - 1), each once, up to `grain` in a row on one thread, and returns when all are
+  /// done, also when some fail.
+  Failure try_run(std::size_t first, std::size_t last, std::size_t grain, const std::function<void(std::size_t)>& task);
+  /// task(0) .. task(count - 1), one at a time on any thread. Rethrows the error of the smallest task number that
+  /// failed.
   void run(std::size_t count, const std::function<void(std::size_t)>& task);
 
  private:
-  void work();
-  void take_tasks();
-
-  std::vector<std::thread> threads_;
-  std::mutex mutex_;
-  std::condition_variable wake_, done_;
-  const std::function<void(std::size_t)>* task_ = nullptr;
-  std::size_t count_ = 0;
-  std::atomic<std::size_t> next_{0};
-  std::size_t busy_ = 0;
-  std::uint64_t round_ = 0;
-  bool quit_ = false;
-  std::size_t failed_at_ = 0;
-  std::exception_ptr failure_;
+  struct Arena;
+  unsigned threads_;
+  std::unique_ptr<Arena> arena_;  // none for one thread
 };
 
 }  // namespace tessera

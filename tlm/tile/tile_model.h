@@ -78,6 +78,12 @@ struct ExchangeResult {
   std::optional<Cycle> underrun{};
 };
 
+/// What exchange and packet descriptors are read against.
+struct ExchangeBases {
+  std::array<std::uint32_t, 3> base{};  ///< xbase1..3
+  std::uint32_t source = 0;             ///< xsource
+};
+
 /// The fabric as a pin-level tile sees it. Cycles are non-decreasing from one call to the next.
 class ExchangePort {
  public:
@@ -171,8 +177,12 @@ class TileModel {
   virtual std::uint8_t* sram() = 0;
   virtual void memory_written(Address address, std::size_t count) = 0;
 
-  /// CSR of the supervisor as it stands (xbase1..3, xsource for the fabric).
+  /// CSR of the supervisor as it stands.
   [[nodiscard]] virtual std::uint32_t supervisor_csr(unsigned number) const = 0;
+  /// xbase1..3 and xsource at once, as every x.exchange and x.packet needs them.
+  [[nodiscard]] virtual ExchangeBases exchange_bases() const {
+    return {{supervisor_csr(0x7c3), supervisor_csr(0x7c4), supervisor_csr(0x7c5)}, supervisor_csr(0x7c6)};
+  }
   [[nodiscard]] virtual ContextState context(ContextId context) const = 0;
   /// First exception of the tile by (cycle, context), if any context is excepted.
   [[nodiscard]] virtual std::optional<TileException> exception() const = 0;

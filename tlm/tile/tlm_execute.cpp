@@ -37,6 +37,9 @@ void TlmTile::issue(TileContext& c, Cycle t) {
   if (at == nullptr) return;
   const Decoded first = at[0];
   if (debugging_ && static_cast<Op>(first.op) == Op::ebreak && breaks(c, t)) return;
+  // By far the commonest of all in a machine that waits: no step is made that nobody looks at.
+  if (static_cast<Op>(first.op) == Op::x_sync && !observed() && member(static_cast<Zone>(first.imm)))
+    return wait_in(first, pc, t, Mode::local_sync);
   Cycle slots = first.slots;
   c.next = t + 6;
   Outcome outcome = Outcome::done;
@@ -107,6 +110,7 @@ void TlmTile::trap(TileContext& c, Cycle t, Address pc, std::uint32_t word, std:
   } else {
     c.pc = pc;
     c.run = Run::excepted;
+    any_excepted_ = true;
     c.vacant_from = t + 6;
     c.trap_cycle = cause >= 27 && cause <= 29 && c.supervisor() && mode_ == Mode::exchange ? fault_time_ : t;
     if (c.supervisor()) mode_ = Mode::stopped;

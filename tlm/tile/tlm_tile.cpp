@@ -49,6 +49,7 @@ void TlmTile::start_context(ContextId context, Address pc, Cycle at) {
   if (context == 0) return start(pc, at);
   TileContext& c = contexts_.at(context);
   c.run = Run::running;
+  busy_workers_ |= static_cast<std::uint8_t>(1u << (context - 1));
   c.pc = pc;
   c.x[10] = c.x[11] = c.x[2] = c.x[1] = 0;
   c.x[4] = context - 1u;
@@ -161,7 +162,18 @@ TileStop TlmTile::settled() {
   return {TileStop::Kind::idle, last_issue_};
 }
 
+void TlmTile::settle_workers() {
+  for (unsigned w = 1; w < 7; ++w) {
+    const TileContext& c = contexts_[w];
+    if (c.run != Run::idle || (busy_workers_ >> (w - 1) & 1) == 0) continue;
+    busy_workers_ &= static_cast<std::uint8_t>(~(1u << (w - 1)));
+    quiet_from_ = std::max(quiet_from_, c.vacant_from);
+  }
+}
+
 TileContext* TlmTile::first_worker() {
+  if (busy_workers_ == 0) return nullptr;
+  settle_workers();
   TileContext* best = nullptr;
   for (unsigned w = 1; w < 7; ++w) {
     TileContext& c = contexts_[w];
@@ -171,6 +183,7 @@ TileContext* TlmTile::first_worker() {
 }
 
 Cycle TlmTile::first_vacant(Cycle from) const {
+  if (busy_workers_ == 0 && from >= quiet_from_) return from;
   Cycle best = kNever;
   for (unsigned slot = 0; slot < 6; ++slot) {
     const TileContext& w = contexts_[slot + 1];
@@ -188,6 +201,7 @@ Cycle TlmTile::supervisor_candidate() const {
   if (mode_ == Mode::issue) return first_vacant(c.next);
   if (mode_ != Mode::implicit_wait) return kNever;
   Cycle from = c.next;
+  if (busy_workers_ == 0 && from >= quiet_from_) return from;
   for (unsigned w = 1; w < 7; ++w) {
     if ((wait_mask_ >> (w - 1) & 1) == 0) continue;
     if (contexts_[w].run != Run::idle) return kNever;
@@ -198,18 +212,14 @@ Cycle TlmTile::supervisor_candidate() const {
 
 void TlmTile::resolve_sync() {
   if (mode_ != Mode::local_sync) return;
-  const Cycle t = deferred_.record.cycle;
-  Cycle raised = t + 6;
-  for (unsigned w = 1; w < 7; ++w) {
-    if (contexts_[w].run != Run::idle) return;
-    raised = std::max(raised, contexts_[w].vacant_from);
-  }
+  if (busy_workers_ != 0) settle_workers();
+  if (busy_workers_ != 0) return;
+  const Cycle raised = std::max(waiting_.cycle + 6, quiet_from_);
   if (races_) races_->waited(0x3f);
-  const auto zone = static_cast<Zone>(deferred_op_.imm);
-  const std::uint32_t value = deferred_operands_[0];
+  const auto zone = static_cast<Zone>(waiting_.op.imm);
+  const std::uint32_t value = waiting_.operands[0];
   if (zone == Zone::local) {
-    write_x(contexts_[0], deferred_op_.rd, value & 1, deferred_);
-    finish_deferred(deferred_, raised);
+    finish_waiting(value & 1, raised);
   } else {
     mode_ = Mode::wide_sync;
     pending_ = TileStop{TileStop::Kind::sync, raised, zone, value};
@@ -235,7 +245,7 @@ void TlmTile::catch_up(Cycle t) {
 
 void TlmTile::release(Cycle z, bool vote) {
   if (mode_ != Mode::wide_sync) throw std::logic_error("release of a tile that does not wait in a wide sync");
-  const auto zone = static_cast<Zone>(deferred_op_.imm);
+  const auto zone = static_cast<Zone>(waiting_.op.imm);
   pending_.reset();
   release_ = z;
   exchange_open_ = true;
@@ -243,8 +253,7 @@ void TlmTile::release(Cycle z, bool vote) {
     window_open_ = true;
     packet_count_ = 0;
   }
-  write_x(contexts_[0], deferred_op_.rd, vote ? 1 : 0, deferred_);
-  finish_deferred(deferred_, z);
+  finish_waiting(vote ? 1 : 0, z);
 }
 
 void TlmTile::finish_exchange(const ExchangeResult& result) {
@@ -254,10 +263,10 @@ void TlmTile::finish_exchange(const ExchangeResult& result) {
   if (result.fault) {
     fault_time_ = result.fault->cycle;
     fault_cycle_ = static_cast<std::uint32_t>(fault_time_);
-    trap(contexts_[0], next, deferred_.record.pc, deferred_.record.word, result.fault->cause, result.fault->descriptor);
+    trap(contexts_[0], next, waiting_.pc, waiting_.op.word, result.fault->cause, result.fault->descriptor);
     return;
   }
-  finish_deferred(deferred_, next);
+  finish_waiting(next);
 }
 
 void TlmTile::finish_packets(Cycle cycle, std::uint32_t received_words) {
@@ -265,7 +274,7 @@ void TlmTile::finish_packets(Cycle cycle, std::uint32_t received_words) {
   pending_.reset();
   window_open_ = false;
   packet_count_ = received_words;
-  finish_deferred(deferred_, cycle + 6);
+  finish_waiting(cycle + 6);
 }
 
 void TlmTile::fail_packets(Cycle cycle, std::uint32_t received_words, std::uint32_t cause, std::uint32_t tval) {
@@ -273,7 +282,7 @@ void TlmTile::fail_packets(Cycle cycle, std::uint32_t received_words, std::uint3
   pending_.reset();
   window_open_ = false;
   packet_count_ = received_words;
-  trap(contexts_[0], cycle + 6, deferred_.record.pc, deferred_.record.word, cause, tval);
+  trap(contexts_[0], cycle + 6, waiting_.pc, waiting_.op.word, cause, tval);
 }
 
 void TlmTile::stray_packet(Address address) {
@@ -318,6 +327,7 @@ ContextState TlmTile::context(ContextId context) const {
 }
 
 std::optional<TileException> TlmTile::exception() const {
+  if (!any_excepted_) return std::nullopt;
   std::optional<TileException> first;
   for (const TileContext& c : contexts_) {
     if (c.run != Run::excepted || (first && first->cycle <= c.trap_cycle)) continue;
@@ -346,6 +356,7 @@ void TlmTile::emit(MachineEvent::Kind kind, Cycle cycle, ContextId context, Addr
 }
 
 void TlmTile::flush_events() {
+  if (queued_events_.empty()) return;
   // Contexts run ahead of each other, so events of a stretch are put in time order when the tile stops.
   std::stable_sort(queued_events_.begin(), queued_events_.end(), [](const MachineEvent& a, const MachineEvent& b) {
     return a.cycle != b.cycle ? a.cycle < b.cycle : a.context < b.context;

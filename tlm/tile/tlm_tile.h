@@ -43,6 +43,7 @@ class TlmTile final : public TileModel {
   std::uint8_t* sram() override { return sram_.data(); }
   void memory_written(Address address, std::size_t count) override;
   [[nodiscard]] std::uint32_t supervisor_csr(unsigned number) const override;
+  [[nodiscard]] ExchangeBases exchange_bases() const override { return {xbase_, xsource_}; }
   [[nodiscard]] ContextState context(ContextId context) const override;
   [[nodiscard]] std::optional<TileException> exception() const override;
   [[nodiscard]] std::uint64_t retired() const override;
@@ -86,6 +87,14 @@ class TlmTile final : public TileModel {
   };
   enum class Outcome : std::uint8_t { done, trap, deferred };
 
+  /// The instruction that the supervisor waits in, as it was fetched at `cycle` (or takes effect, once it does).
+  struct Waiting {
+    Cycle cycle = 0;
+    Address pc = 0, next_pc = 0;
+    std::array<std::uint32_t, 3> operands{};
+    Decoded op;
+  };
+
   /// One instruction under way: its record, and where the context goes on.
   struct Step {
     RetireRecord record;
@@ -104,6 +113,8 @@ class TlmTile final : public TileModel {
   [[nodiscard]] TileStop settled();
   void stand(const TileStop& stop);
   [[nodiscard]] TileContext* first_worker();
+  /// Finds out which workers are idle by now.
+  void settle_workers();
   [[nodiscard]] Cycle first_vacant(Cycle from) const;
   [[nodiscard]] Cycle supervisor_candidate() const;
   void resolve_sync();
@@ -156,13 +167,21 @@ class TlmTile final : public TileModel {
 
   // Control of the tile (tlm_control.cpp).
   Outcome execute_control(TileContext& c, const Decoded& in, Cycle t, Step& step);
-  Outcome begin_sync(TileContext& c, const Decoded& in, Cycle t, Step& step);
+  Outcome begin_sync(const Decoded& in, Cycle t, Step& step);
   void take_effect(Cycle t);
   Outcome start_workers(Cycle t, Step& step);
   void start_worker(unsigned w, Address pc, std::uint32_t a0, std::uint32_t a1, Cycle t);
   Outcome enter_exchange(Cycle t, Step& step);
   Outcome enter_packet(Cycle t, Step& step);
-  void finish_deferred(const Step& step, Cycle next);
+  void wait_in(const Decoded& in, Address pc, Cycle t, Mode mode);
+  [[nodiscard]] bool member(Zone zone) const;
+  /// The step of the instruction that waits, anew.
+  [[nodiscard]] Step waiting_step() const;
+  /// The instruction that waited retires, and the supervisor goes on at `next`.
+  void finish_waiting(Cycle next);
+  void finish_waiting(const Step& step, Cycle next);
+  /// The same with a value for its rd.
+  void finish_waiting(std::uint32_t value, Cycle next);
   [[nodiscard]] bool bad_table(Address table) const;
 
   // Debug port (tlm_debug.cpp).
@@ -216,48 +235,50 @@ class TlmTile final : public TileModel {
   /// A store into a line with decoded code; true if a decoded doubleword was forgotten (a page may have been replaced).
   bool code_stored(std::uint32_t offset);
 
+  // What a superstep without work touches stands together: with a thousand tiles, cache lines are its cost.
   TileConfig config_;
+  Mode mode_ = Mode::stopped;
+  std::uint8_t wait_mask_ = 0;  ///< workers (bit w-1) that it waits for
+  /// Workers (bit w-1) that may not be idle. Of one that is not here the slot is vacant from quiet_from_ on.
+  std::uint8_t busy_workers_ = 0;
+  bool any_excepted_ = false;  ///< a context has been
+  bool force_exact_ = false;
+  bool debugging_ = false;  ///< attached, or a flag or command is there: exact interleave
+  bool tohost_hit_ = false;
+  bool exchange_open_ = false,
+       window_open_ = false;  ///< one x.exchange a release; a window for group and host releases
+  Cycle quiet_from_ = 0;
+  Waiting waiting_;  ///< the instruction that waits
+  std::optional<TileStop> pending_;
+  Cycle last_issue_ = 0;
+  Cycle stands_ = 0;       ///< where the last run ended: time of what is read from outside
+  Cycle done_before_ = 0;  ///< debug commands for earlier cycles come too late
+  Cycle release_ = 0;      ///< Z
+  Cycle effective_issue_ = 0;
+  Cycle slots_end_ = 0;  ///< end of the supervisor's last operation of several slots, all in one slot
+  RetireObserver* observer_ = nullptr;
+  EventObserver* events_ = nullptr;
+  std::unique_ptr<RaceChecker> races_;
+  std::vector<MachineEvent> queued_events_;
+  std::optional<Address> stray_;
+
   std::shared_ptr<CodeCache> code_;
   Sram sram_;
   std::array<TileContext, 7> contexts_;
   fp::AmpWeights weights_{};
   std::unique_ptr<fp::fast::AmpReady> amp_ready_;  ///< what threaded code makes of them
-  RetireObserver* observer_ = nullptr;
-  std::unique_ptr<RaceChecker> races_;
   std::function<void(const TileRace&)> race_found_;
-  EventObserver* events_ = nullptr;
-  std::vector<MachineEvent> queued_events_;
-  bool force_exact_ = false;
-  Cycle last_issue_ = 0;
-  Cycle stands_ = 0;  ///< where the last run ended: time of what is read from outside
 
   // Debug port.
   std::array<DebugFlags, 7> debug_;
   std::vector<DebugCommand> commands_;  ///< that have not acted yet, by cycle
-  Cycle done_before_ = 0;               ///< commands for earlier cycles come too late
   Cycle next_write_ = 0;                ///< in which the debug port is free for the next write while the tile is live
   bool attached_ = false;
-  bool debugging_ = false;  ///< attached, or a flag or command is there: exact interleave
 
-  // Supervisor.
-  Mode mode_ = Mode::stopped;
-  Step deferred_;  ///< the instruction that waits, its record not yet emitted
-  Decoded deferred_op_;
-  std::array<std::uint32_t, 3> deferred_operands_{};
-  Cycle slots_end_ = 0;         ///< end of its last operation of several slots, all in one slot
-  std::uint8_t wait_mask_ = 0;  ///< workers (bit w-1) that it waits for
-  std::optional<TileStop> pending_;
-  bool tohost_hit_ = false;
   Cycle tohost_cycle_ = 0;
   std::uint32_t tohost_value_ = 0;
-
-  // Phase state: one x.exchange for each release, a packet window for group and host releases.
-  bool exchange_open_ = false, window_open_ = false;
-  Cycle release_ = 0;  ///< Z
-  Cycle effective_issue_ = 0;
   Cycle fault_time_ = 0;  ///< cycle of the last exchange fault
   std::uint32_t packet_count_ = 0, fault_cycle_ = 0;
-  std::optional<Address> stray_;
 
   // Supervisor CSRs.
   std::uint32_t xwstack_ = 0, xwstksz_ = 0, xwra_ = 0, xsource_ = 0;

@@ -80,13 +80,13 @@ TlmTile::Outcome TlmTile::execute_vector(TileContext& c, const Decoded& in, Step
 
 TlmTile::Outcome TlmTile::load_weights(Step& step) {
   constexpr std::uint32_t kBytes = sizeof weights_;
-  const Address address = deferred_operands_[0];
+  const Address address = waiting_.operands[0];
   if (address % 16 != 0) return step.raise(trap::load_misaligned, address);
   if (address - kSramBase > sram_.size() - kBytes) return step.raise(trap::load_access, address);
   std::memcpy(weights_.data(), sram_.data() + (address - kSramBase), kBytes);
   step.record.amp = static_cast<std::uint8_t>(weights_.size());
   step.record.amp_words = weights_;
-  write_x(contexts_[0], deferred_op_.rd, address + kBytes, step);
+  write_x(contexts_[0], waiting_.op.rd, address + kBytes, step);
   return Outcome::done;
 }
 
