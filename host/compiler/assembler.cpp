@@ -81,6 +81,8 @@ void Assembler::li(Reg rd, std::uint32_t value) {
 
 void Assembler::csrw(unsigned csr, Reg rs1) { emit(csr << 20 | std::uint32_t{rs1} << 15 | 1U << 12 | 0x73); }
 
+void Assembler::csrr(Reg rd, unsigned csr) { emit(csr << 20 | 2U << 12 | std::uint32_t{rd} << 7 | 0x73); }
+
 void Assembler::branch(unsigned funct3, Reg rs1, Reg rs2, Label to) {
   fixups_.push_back({words_.size(), to.index, false});
   emit(std::uint32_t{rs2} << 20 | std::uint32_t{rs1} << 15 | funct3 << 12 | 0x63);

@@ -68,6 +68,7 @@ class Assembler {
   /// One or two instructions.
   void li(Reg rd, std::uint32_t value);
   void csrw(unsigned csr, Reg rs1);
+  void csrr(Reg rd, unsigned csr);
   void beq(Reg rs1, Reg rs2, Label to) { branch(0, rs1, rs2, to); }
   void bne(Reg rs1, Reg rs2, Label to) { branch(1, rs1, rs2, to); }
   void bgeu(Reg rs1, Reg rs2, Label to) { branch(7, rs1, rs2, to); }
@@ -80,6 +81,9 @@ class Assembler {
   void x_packet(Reg rs1);
   /// All six workers: pc = rs1, a0 = rs2, a1 = rs3.
   void x_run_all(Reg rs1, Reg rs2, Reg rs3);
+
+  /// Any other instruction; no label can stand in it.
+  void word(std::uint32_t encoded) { emit(encoded); }
 
   /// All words, labels resolved. Throws std::logic_error for a label that is not bound or out of reach.
   [[nodiscard]] std::vector<std::uint32_t> finish();

@@ -150,6 +150,8 @@ class Emitter {
       }
       case Slot::Kind::index_stride:
         return p_.ir.exchanges[s.index].index_stride[tile];
+      case Slot::Kind::value:
+        return p_.tables.values[s.index][tile];
     }
     throw std::logic_error("unknown slot");
   }

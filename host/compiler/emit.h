@@ -19,6 +19,7 @@ struct Tables {
   std::vector<std::vector<Address>> list_at;                ///< by compute step, tile; 0: none
   std::vector<std::vector<std::vector<Address>>> phase_at;  ///< by exchange step, phase of it, tile
   std::vector<std::vector<Address>> packets_at;             ///< by host step, tile
+  std::vector<std::vector<std::uint32_t>> values;           ///< plain words of the step table, by number, tile
   std::vector<executable::TileTable> ranges;                ///< exchange tables, for faults
   std::vector<executable::VertexRecord> records;
   std::vector<exchange::Schedule> schedules;  ///< by exchange step; tables moved out

@@ -34,34 +34,9 @@ std::vector<AddressRange> holes_of(const LinkedImage& image, const std::vector<s
 
 }  // namespace
 
-CodeImage link_code(const Ir& ir, const CodeletLibrary& library, Address base) {
+CodeImage place_code(LinkedImage image, std::vector<std::set<std::size_t>> present) {
   CodeImage result;
-  std::vector<std::string> roots = {kFirmwareBoot, kFirmwareExit, kFirmwareDispatch};
-  std::set<std::string> used;
-  std::uint32_t stack = 0;
-  for (const ComputeStep& step : ir.computes) {
-    for (const Calls& calls : step.calls) {
-      if (!used.insert(calls.codelet->name).second) continue;
-      stack = std::max(stack, calls.codelet->stack_bytes);
-    }
-  }
-  roots.insert(roots.end(), used.begin(), used.end());
-  result.image = link(library, roots, base);
-  result.worker_stack = (std::max<std::uint32_t>(stack + kStackReserve, kWorkerStackMin) + 15) / 16 * 16;
-
-  std::vector<std::set<std::size_t>> present(ir.graph.tiles());
-  for (auto& tile : present) {
-    for (std::size_t r = 0; r < 3; ++r) {
-      const auto& needs = result.image.needs.at(roots[r]);
-      tile.insert(needs.begin(), needs.end());
-    }
-  }
-  for (const ComputeStep& step : ir.computes) {
-    for (const Calls& calls : step.calls) {
-      const auto& needs = result.image.needs.at(calls.codelet->name);
-      present[calls.tile].insert(needs.begin(), needs.end());
-    }
-  }
+  result.image = std::move(image);
   // Blobs that share a word (constants) are held together: a loaded word is whole.
   for (auto& tile : present) {
     for (std::size_t b = 0; b + 1 < result.image.blobs.size(); ++b) {
@@ -86,6 +61,41 @@ CodeImage link_code(const Ir& ir, const CodeletLibrary& library, Address base) {
     result.blobs.emplace_back(tile.begin(), tile.end());
     result.holes.push_back(holes_of(result.image, result.blobs.back()));
   }
+  return result;
+}
+
+std::uint32_t worker_stack_bytes(std::uint32_t deepest) {
+  return (std::max<std::uint32_t>(deepest + kStackReserve, kWorkerStackMin) + 15) / 16 * 16;
+}
+
+CodeImage link_code(const Ir& ir, const CodeletLibrary& library, Address base) {
+  std::vector<std::string> roots = {kFirmwareBoot, kFirmwareExit, kFirmwareDispatch};
+  std::set<std::string> used;
+  std::uint32_t stack = 0;
+  for (const ComputeStep& step : ir.computes) {
+    for (const Calls& calls : step.calls) {
+      if (!used.insert(calls.codelet->name).second) continue;
+      stack = std::max(stack, calls.codelet->stack_bytes);
+    }
+  }
+  roots.insert(roots.end(), used.begin(), used.end());
+  LinkedImage image = link(library, roots, base);
+
+  std::vector<std::set<std::size_t>> present(ir.graph.tiles());
+  for (auto& tile : present) {
+    for (std::size_t r = 0; r < 3; ++r) {
+      const auto& needs = image.needs.at(roots[r]);
+      tile.insert(needs.begin(), needs.end());
+    }
+  }
+  for (const ComputeStep& step : ir.computes) {
+    for (const Calls& calls : step.calls) {
+      const auto& needs = image.needs.at(calls.codelet->name);
+      present[calls.tile].insert(needs.begin(), needs.end());
+    }
+  }
+  CodeImage result = place_code(std::move(image), std::move(present));
+  result.worker_stack = worker_stack_bytes(stack);
   return result;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,13 @@ struct CodeImage {
   std::vector<std::vector<AddressRange>> holes;  ///< free ranges of the code region, by tile
   std::uint32_t worker_stack = 0;                ///< bytes, multiple of 16
 };
+
+/// Present blobs, classes and holes of every tile. `present`: by tile, indices of image.blobs; made whole where blobs
+/// share a word. worker_stack is left 0.
+[[nodiscard]] CodeImage place_code(LinkedImage image, std::vector<std::set<std::size_t>> present);
+
+/// Bytes of a worker's stack, from the deepest chain of calls of any codelet in the image.
+[[nodiscard]] std::uint32_t worker_stack_bytes(std::uint32_t deepest);
 
 /// Links firmware and used codelets at `base`.
 [[nodiscard]] CodeImage link_code(const Ir& ir, const CodeletLibrary& library, Address base);
