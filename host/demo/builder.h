@@ -112,7 +112,7 @@ class Builder {
   /// A packet phase behind a sync of group 1: descriptors of a tile in the order given; each tile waits for all words that are
   /// on the way to it.
   void packets(const std::string& name, const std::vector<PacketMove>& moves);
-  /// A sync alone, zone internal or group1.
+  /// A sync alone, zone internal or group1; of one IPU the two are the same.
   void sync(Zone zone);
   /// All that stands before the matching end_repeat() `count` times, at least once. Ten levels at most.
   void begin_repeat(std::uint32_t count);

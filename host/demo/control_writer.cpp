@@ -113,7 +113,7 @@ void ControlWriter::generate(const Step& step) {
     case Step::Kind::packets:
       return packets(step);
     case Step::Kind::sync:
-      as_.x_sync(compiler::zero, compiler::zero, step.zone);
+      as_.x_sync(compiler::zero, compiler::zero, b_.ipus_ == 1 ? Zone::internal : step.zone);
       busy_ = false;
       break;
     case Step::Kind::repeat: {

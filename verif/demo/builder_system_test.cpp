@@ -124,6 +124,40 @@ TEST(Builder, UsesCodeletsOfTheLibrary) {
   for (unsigned i = 0; i < 24; ++i) EXPECT_EQ(words[i], i < 16 ? 0 : i - 15) << i;
 }
 
+TEST(Builder, SeveralIpusHaveTablesOfTheirOwn) {
+  Platform platform = load_platform("pocket");
+  platform.ipus_per_card = 2;
+  platform.tiles = 5;
+  Builder b("pair", platform);
+  ASSERT_EQ(b.ipus(), 2U);
+  const Address mine = b.allocate(6), theirs = b.allocate(6);
+  const Code grow = b.code("grow", add_worker_and_offset());
+  std::vector<Call> calls;
+  std::vector<Initial> start;
+  for (std::uint16_t ipu = 0; ipu < 2; ++ipu)
+    for (std::uint16_t t = 0; t < 5; ++t) {
+      start.push_back({{ipu, t}, mine, {10U * ipu + t, 0, 0, 0, 0, 0}});
+      if (t % 2 == ipu) calls.push_back({{ipu, t}, worker(1), grow, {mine}, 7});
+    }
+  b.initial("start", start);
+  std::vector<exchange::Messages> messages(2);  // IPU 1 moves more than IPU 0
+  const std::uint32_t from = (mine - kSramBase) / 4, to = (theirs - kSramBase) / 4;
+  messages[0].add({4, 0, from}, {0, 0, to}, 1);
+  messages[1].add({1, 0, from}, std::vector<exchange::Place>{{0, 0, to}, {3, 0, to}}, 1);
+  messages[1].add({2, 0, from}, {0, 0, to + 1}, 1);
+  b.set_offset(1);
+  b.compute("grow", calls);
+  b.exchange("gather", messages);
+  b.sync(Zone::group1);
+  b.tensor("theirs", graph::Type::u32, theirs, 2);
+  DemoMachine machine(b.build(), platform);
+  machine.run();
+  EXPECT_EQ(machine.read<std::uint32_t>("theirs"), (std::vector<std::uint32_t>{11, 0, 0, 0, 0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(machine.read<std::uint32_t>("theirs", 1), (std::vector<std::uint32_t>{18, 12, 0, 0, 0, 0, 18, 0, 0, 0}));
+  EXPECT_EQ(machine.phases().compared(), 2U);
+  EXPECT_TRUE(machine.phases().differences().empty());
+}
+
 TEST(Builder, WhatDoesNotFitSaysHowMuch) {
   const Platform platform = load_platform("pocket");
   Builder b("large", platform, 1);

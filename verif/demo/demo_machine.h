@@ -22,7 +22,7 @@ class DemoMachine {
   DemoMachine(const executable::Executable& executable, const Platform& platform, const TileFactory& factory = {})
       : bytes_(executable::write(executable)),
         loaded_(executable::read(bytes_, "test")),
-        phases_(loaded_.programs.front(), 0) {
+        phases_(loaded_) {
     SystemConfig config;
     config.platform = platform;
     config.factory = factory;
@@ -45,12 +45,12 @@ class DemoMachine {
   System& system() { return *system_; }
   const executable::Executable& executable() const { return loaded_; }
   const std::vector<std::uint8_t>& bytes() const { return bytes_; }
-  /// Of IPU 0.
+  /// Of all IPUs.
   const profile::PhaseCheck& phases() const { return phases_; }
 
   template <typename T>
-  std::vector<T> read(const std::string& tensor) {
-    const std::vector<std::uint8_t> bytes = engine_->read_tensor(tensor);
+  std::vector<T> read(const std::string& tensor, std::size_t instance = 0) {
+    const std::vector<std::uint8_t> bytes = engine_->read_tensor(tensor, instance);
     std::vector<T> values(bytes.size() / sizeof(T));
     std::memcpy(values.data(), bytes.data(), bytes.size());
     return values;
