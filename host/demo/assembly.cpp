@@ -8,6 +8,7 @@
 
 #include "host/codelets/linker.h"
 #include "host/compiler/emit.h"
+#include "host/demo/codelets.h"
 #include "host/demo/program.h"
 #include "hw/error.h"
 #include "hw/generated/machine.h"
@@ -45,7 +46,7 @@ class Assembly {
       stack = std::max(stack, c.stack);
       if (c.words.empty()) roots.push_back(c.name);
     }
-    image_ = link(CodeletLibrary::builtin(), roots, base);
+    image_ = link(codelets(), roots, base);
     firmware_ = {kFirmwareBoot, kFirmwareExit, kFirmwareDispatch};
     worker_stack_ = compiler::worker_stack_bytes(stack);
     for (const Builder::CodeEntry& c : b_.codes_) {
@@ -174,14 +175,14 @@ class Assembly {
     plan_.stacks = compiler::align_region(plan_.exchange + 4 * static_cast<Address>(longest));
     plan_.data = compiler::align_region(plan_.stacks + kWorkers * worker_stack_ + kSupervisorStackBytes);
     if (static_cast<std::int64_t>(plan_.data) <= b_.lowest_) return;
-    throw Error(Category::does_not_fit,
-                fmt::format("a tile's SRAM of {} bytes is {} bytes too small: control {}, code {}, step table {}, lists {}, "
-                            "exchange and packet tables {}, stacks {}, data {}",
-                            b_.platform_.sram_bytes, plan_.data - b_.lowest_, plan_.code - plan_.start,
-                            plan_.steps - plan_.code, plan_.lists - plan_.steps, plan_.exchange - plan_.lists,
-                            plan_.stacks - plan_.exchange, plan_.data - plan_.stacks,
-                            b_.platform_.sram_end() - b_.lowest_),
-                b_.name_, "move less at once, or take a platform with more SRAM");
+    throw Error(
+        Category::does_not_fit,
+        fmt::format("a tile's SRAM of {} bytes is {} bytes too small: control {}, code {}, step table {}, lists {}, "
+                    "exchange and packet tables {}, stacks {}, data {}",
+                    b_.platform_.sram_bytes, plan_.data - b_.lowest_, plan_.code - plan_.start,
+                    plan_.steps - plan_.code, plan_.lists - plan_.steps, plan_.exchange - plan_.lists,
+                    plan_.stacks - plan_.exchange, plan_.data - plan_.stacks, b_.platform_.sram_end() - b_.lowest_),
+        b_.name_, "move less at once, or take a platform with more SRAM");
   }
 
   Address add_table(Tables& tables, std::uint32_t tile, const std::vector<std::uint64_t>& table) const {
@@ -290,8 +291,8 @@ class Assembly {
   compiler::Plan plan_;
   LinkedImage image_;
   std::vector<std::string> firmware_;
-  std::vector<Address> code_at_;                       // by Code
-  std::vector<std::vector<std::size_t>> code_blobs_;   // by Code: what it needs of the image
+  std::vector<Address> code_at_;                                          // by Code
+  std::vector<std::vector<std::size_t>> code_blobs_;                      // by Code: what it needs of the image
   std::map<std::pair<std::size_t, std::uint32_t>, std::uint32_t> names_;  // step, code -> number of a vertex name
   std::uint32_t worker_stack_ = 0;
   std::size_t longest_list_ = 0;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "host/demo/codelets.h"
 #include "host/demo/program.h"
 #include "host/exchange/checker.h"
 #include "hw/error.h"
@@ -79,7 +80,7 @@ void Builder::tensor(const std::string& name, executable::Type type, std::vector
 Code Builder::codelet(const std::string& name) {
   for (std::uint32_t i = 0; i < codes_.size(); ++i)
     if (codes_[i].name == name && codes_[i].words.empty()) return {i};
-  codes_.push_back({name, {}, CodeletLibrary::builtin().at(name).stack_bytes});
+  codes_.push_back({name, {}, codelets().at(name).stack_bytes});
   return {static_cast<std::uint32_t>(codes_.size() - 1)};
 }
 
@@ -104,8 +105,7 @@ void Builder::compute(const std::string& name, std::vector<Call> calls) {
         c.stride >= 0x8000 || (c.workers & ~kAllWorkers) != 0)
       throw std::logic_error("a call that no run list can say: " + name);
   }
-  std::stable_sort(step.calls.begin(), step.calls.end(),
-                   [](const Call& a, const Call& b) { return a.tile < b.tile; });
+  std::stable_sort(step.calls.begin(), step.calls.end(), [](const Call& a, const Call& b) { return a.tile < b.tile; });
   add(std::move(step));
 }
 

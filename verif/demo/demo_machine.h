@@ -1,8 +1,9 @@
-// A demonstration's executable on the modelled machine, for tests: through the container and back, loaded and run by the
-// engine, exchange phases counted against their predictions. One machine a process (SystemC elaborates once).
+// A demonstration's executable on the modelled machine, for tests: through the container and back, loaded and run by
+// the engine, exchange phases counted against their predictions. One machine a process (SystemC elaborates once).
 #pragma once
 
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,9 +21,7 @@ class DemoMachine {
  public:
   /// All tiles are TLM unless `factory` makes others.
   DemoMachine(const executable::Executable& executable, const Platform& platform, const TileFactory& factory = {})
-      : bytes_(executable::write(executable)),
-        loaded_(executable::read(bytes_, "test")),
-        phases_(loaded_) {
+      : bytes_(executable::write(executable)), loaded_(executable::read(bytes_, "test")), phases_(loaded_) {
     SystemConfig config;
     config.platform = platform;
     config.factory = factory;
@@ -43,6 +42,12 @@ class DemoMachine {
   }
   engine::Engine& engine() { return *engine_; }
   System& system() { return *system_; }
+  /// Reads tile memory through the driver while the program stands.
+  std::function<void(TileRef, Address, std::uint32_t*, std::size_t)> reader() {
+    return [this](TileRef tile, Address address, std::uint32_t* words, std::size_t count) {
+      driver_->read_tile(tile.ipu, tile.tile, address, words, count);
+    };
+  }
   const executable::Executable& executable() const { return loaded_; }
   const std::vector<std::uint8_t>& bytes() const { return bytes_; }
   /// Of all IPUs.

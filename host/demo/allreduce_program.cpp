@@ -1,0 +1,119 @@
+// The programs of an all-reduce. In the ring xbase1 holds the address of the chunk that goes out next and xbase3 the
+// way to the chunk after it, so one packet table serves all steps.
+#include <algorithm>
+
+#include "host/demo/allreduce.h"
+#include "host/demo/seeded.h"
+#include "hw/generated/isa.h"
+#include "hw/generated/machine.h"
+
+namespace tessera::demo {
+
+namespace {
+
+using compiler::Assembler;
+
+std::uint32_t word(Address address) { return address; }
+
+}  // namespace
+
+executable::Executable AllReduce::build() {
+  Builder builder("all-reduce", platform_);
+  // The buffers begin where a packet may, so nothing is cut more often than its length asks for.
+  const unsigned align = pitch_ >= kPacketMaxWords ? 4 * kPacketMaxWords : 8;
+  data_ = builder.allocate(pitch_ * ipus(), align);
+  buffer_ = builder.allocate(ring_way_ ? pitch_ : pitch_ * ipus(), align);
+  fill(builder);
+  if (ring_way_) {
+    build_ring(builder);
+  } else {
+    build_direct(builder);
+  }
+  return builder.build();
+}
+
+void AllReduce::fill(Builder& builder) {
+  const Code code = builder.codelet("FillSeeded_f32");
+  std::vector<Call> calls;
+  for (unsigned i = 0; i < ipus(); ++i)
+    for (unsigned k = 0; k < tiles_.size(); ++k) {
+      const std::uint64_t first = std::uint64_t{k} * ipus() * chunk_;
+      calls.push_back({tile(i, k),
+                       kAllWorkers,
+                       code,
+                       {word(data_), seed_of(options_.seed, i), static_cast<std::uint32_t>(first),
+                        static_cast<std::uint32_t>(words_), ipus(), chunk_, pitch_, chunk_}});
+    }
+  builder.compute("fill", std::move(calls));
+}
+
+void AllReduce::build_ring(Builder& builder) {
+  const unsigned p = ipus();
+  const std::uint32_t step = 4 * pitch_, all = step * p;
+  std::vector<unsigned> way(platform_.tiles, 0);  // by tile: bytes from chunk to chunk
+  for (unsigned k = 0; k < tiles_.size(); ++k) way[tiles_[k]] = clockwise(k) ? all - step : step;
+  builder.set_xbase(1, [&](TileRef t) { return data_ + step * position_[t.ipu]; });
+  builder.set_xbase(3, [&](TileRef t) { return way[t.tile]; });
+
+  // xbase1 to the chunk that the tile received: the one that it sends next. Vertices get it as offset, xbase2 is the
+  // same from the start of SRAM, as remote addresses count.
+  const Address end = data_ + all;
+  const auto advance = [end, all](Assembler& as) {
+    as.csrr(compiler::t0, csr::xbase1);
+    as.csrr(compiler::t1, csr::xbase3);
+    as.add(compiler::t0, compiler::t0, compiler::t1);
+    as.li(compiler::t1, end - 1);
+    const Assembler::Label inside = as.label();
+    as.bgeu(compiler::t1, compiler::t0, inside);
+    as.li(compiler::t1, 0U - all);
+    as.add(compiler::t0, compiler::t0, compiler::t1);
+    as.bind(inside);
+    as.csrw(csr::xbase1, compiler::t0);
+    as.addi(compiler::s0, compiler::t0, 0);
+    as.li(compiler::t1, 0U - kSramBase);
+    as.add(compiler::t0, compiler::t0, compiler::t1);
+    as.csrw(csr::xbase2, compiler::t0);
+  };
+
+  std::vector<PacketMove> reduce, gather;
+  std::vector<Call> adds;
+  const Code add = builder.codelet("AddInto_f32");
+  for (unsigned i = 0; i < p; ++i)
+    for (unsigned k = 0; k < tiles_.size(); ++k) {
+      const TileRef to = tile(next(i, clockwise(k)), k);
+      reduce.push_back({tile(i, k), 0, to, buffer_, chunk_, 1, 0});
+      gather.push_back({tile(i, k), 0, to, kSramBase, chunk_, 1, 2});
+      adds.push_back({tile(i, k), kAllWorkers, add, {word(buffer_), 0, chunk_ / 2}});
+    }
+  builder.begin_repeat(p - 1);
+  builder.packets("reduce-scatter", reduce);
+  builder.supervisor("next chunk", advance);
+  builder.compute("add", std::move(adds));
+  builder.end_repeat();
+  builder.begin_repeat(p - 1);
+  builder.packets("all-gather", gather);
+  builder.supervisor("next chunk", advance);
+  builder.end_repeat();
+}
+
+void AllReduce::build_direct(Builder& builder) {
+  const unsigned p = ipus();
+  std::vector<PacketMove> scatter, gather;
+  std::vector<Call> sums;
+  const Code sum = builder.codelet("SumSlots_f32");
+  for (unsigned i = 0; i < p; ++i)
+    for (unsigned k = 0; k < tiles_.size(); ++k) {
+      const Address own = data_ + 4 * pitch_ * i;
+      for (unsigned d = 1; d < p; ++d) {  // each IPU begins with another
+        const unsigned q = (i + d) % p;
+        scatter.push_back({tile(i, k), data_ + 4 * pitch_ * q, tile(q, k), buffer_ + 4 * pitch_ * i, chunk_});
+        gather.push_back({tile(i, k), own, tile(q, k), own, chunk_});
+      }
+      sums.push_back({tile(i, k), kAllWorkers, sum, {word(buffer_), word(own), p, pitch_, i, chunk_}});
+    }
+  builder.packets("scatter", scatter);
+  builder.compute("sum", std::move(sums));
+  builder.packets("gather", gather);
+}
+
+}  // namespace tessera::demo
