@@ -6,6 +6,7 @@
 #include <iostream>
 #include <sstream>
 
+#include "host/cli/machine_dump.h"
 #include "host/cli/run_report.h"
 #include "host/onnx/tensor_io.h"
 #include "hw/error.h"
@@ -150,6 +151,15 @@ void check_phases(Context& context, Machine& machine, const CompiledModel& compi
                                      first.ipu, first.release, first.measured, first.predicted));
 }
 
+/// Words for nobody are no error, but a sign of one: the program's author has to know.
+void tell_unheard(Context& context, const Machine& machine) {
+  const std::vector<std::string> texts = machine.unheard();
+  if (texts.empty()) return;
+  auto& list = context.result["exchange"]["unheard"] = nlohmann::ordered_json::array();
+  for (const std::string& text : texts) list.push_back(text);
+  for (const std::string& text : texts) context.warn(text);
+}
+
 /// Races of the program under test, as far as they were looked for.
 std::vector<TileRace> check_races(Context& context, const Machine& machine) {
   if (!machine.checks_races()) return {};
@@ -176,6 +186,7 @@ int report_results(Context& context, const FlowRequest& request, Machine& machin
                             machine.platform().name, tiles_text(machine.platform(), compiled.executable),
                             run.statistics.lockstep_tiles, run.statistics.rtl_tiles));
   check_phases(context, machine, compiled);
+  tell_unheard(context, machine);
   if (!request.results.labels.empty()) add_accuracy(context, request.results, run);
   std::string failure;
   if (request.check) compare(context, "reference", "check", request.check(run), failure);
@@ -243,6 +254,8 @@ void close_failed(Context& context, const FlowRequest& request, Machine* machine
   }
   record_failure(context, failure);
   attempt([&] { write_report_of(context, request, parts); });
+  if (machine != nullptr && !finished && !request.results.report.empty())
+    attempt([&] { model::write_file(request.results.report + "/dump.txt", machine_dump(*machine)); });
 }
 
 /// An interrupted run says where it was: nothing else tells an endless loop from slow work.

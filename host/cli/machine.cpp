@@ -10,6 +10,7 @@
 
 #include "host/cli/rtl_factory.h"
 #include "host/cli/tile_list.h"
+#include "host/engine/engine.h"
 #include "hw/error.h"
 #include "tlm/tile/tlm_tile.h"
 #include "verif/cosim/shutdown.h"
@@ -262,6 +263,17 @@ std::string Machine::text(const TileRace& race) const {
   };
   return fmt::format("race on byte 0x{:05x} of IPU {} tile {}: {}, {}, and nothing orders the two", race.address,
                      race.ipu, race.tile, side(race.first), side(race.second));
+}
+
+std::string Machine::symbol(TileRef tile, Address pc) const { return symbol_text(executable_, tile, pc); }
+
+std::vector<std::string> Machine::unheard() const {
+  std::vector<std::string> texts;
+  for (unsigned i = 0; i < system_->ipus(); ++i)
+    for (const UnheardRun& run : std::as_const(*system_).chip(i).ipu().unheard())
+      texts.push_back(fmt::format("IPU {} tile {} sent {} words that nobody heard{}", i, run.tile, run.words,
+                                  engine::describe_descriptor(executable_, i, run.tile, run.descriptor)));
+  return texts;
 }
 
 std::optional<WaveSummary> Machine::close_waves() {

@@ -76,6 +76,12 @@ class Machine {
   /// One sentence on a race, with both places in the program's terms.
   [[nodiscard]] std::string text(const TileRace& race) const;
 
+  /// Symbol, source line and step at a pc; empty if nothing is known.
+  [[nodiscard]] std::string symbol(TileRef tile, Address pc) const;
+  /// Words that tiles sent and nobody heard though their descriptors do not say that this may be: one text for each of
+  /// the first descriptors of each IPU.
+  [[nodiscard]] std::vector<std::string> unheard() const;
+
   struct Statistics {
     unsigned rtl_tiles = 0, lockstep_tiles = 0, tlm_tiles = 0;
     LockstepTile::Counts compared;

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <filesystem>
 
+#include "host/cli/machine_dump.h"
 #include "host/onnx/tensor_io.h"
 #include "hw/error.h"
 #include "verif/cosim/shutdown.h"
@@ -186,6 +187,11 @@ DeviceRun run_compiled(Machine& machine, const CompiledModel& compiled, const st
   const std::uint64_t steps = expected_steps(compiled);
   options.progress = [&](std::uint64_t step, const std::string&) {
     progress.update(static_cast<double>(step), static_cast<double>(steps), machine.profile().last_arrival());
+  };
+  options.inspect = [&machine](const driver::ExceptionInfo& info) {
+    if (info.kind != driver::ExceptionInfo::Kind::trap) return std::string();
+    const TileRef tile{static_cast<std::uint16_t>(info.ipu), static_cast<std::uint16_t>(info.tile)};
+    return context_dump(machine, tile, static_cast<ContextId>(info.context));
   };
   DeviceRun run;
   engine::Engine engine(compiled.executable, machine.driver(), options);

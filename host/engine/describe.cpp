@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <set>
@@ -126,11 +127,53 @@ std::string descriptor_text(const Program& program, const executable::TileTable&
   return text + kKinds.at(d.kind);
 }
 
+/// Descriptors of one list of a table, with their addresses.
+std::vector<std::pair<Address, ExchangeDescriptor>> list_of(const Program& program, const executable::TileTable& table,
+                                                            bool receives) {
+  std::vector<std::pair<Address, ExchangeDescriptor>> list;
+  const auto bits = loaded(program, table.tile, table.begin);
+  if (!bits) return list;
+  const auto header = ExchangeHeader::unpack(*bits);
+  Address at = table.begin + 8 + (receives ? 8 * static_cast<Address>(header.sends) : 0);
+  const Address end = at + 8 * static_cast<Address>(receives ? header.receives : header.sends);
+  while (at < end) {
+    const auto word = loaded(program, table.tile, at);
+    if (!word) break;
+    list.emplace_back(at, ExchangeDescriptor::unpack(*word));
+    at += two_words(list.back().second) ? 16 : 8;
+  }
+  return list;
+}
+
+/// What a tile that was listened to sends in the phase, if it is known: why there was no word.
+std::string silent_source(const Program& program, const executable::TileTable& table, Address receive) {
+  const auto bits = loaded(program, table.tile, receive);
+  if (!bits) return {};
+  const auto d = ExchangeDescriptor::unpack(*bits);
+  if (d.peer == kPeerFromCsr || d.kind == kKindSweep) return {};
+  const auto source = static_cast<std::uint32_t>(d.peer);
+  const auto same_phase = [&](const executable::TileTable& t) { return t.tile == source && t.phase == table.phase; };
+  const auto found = std::find_if(program.tables.begin(), program.tables.end(), same_phase);
+  if (found == program.tables.end()) return fmt::format("\n  tile {} takes no part in this phase", source);
+  const auto sends = list_of(program, *found, false);
+  if (sends.empty()) return fmt::format("\n  tile {} sends nothing in this phase", source);
+  std::string text = fmt::format("\n  tile {} sends {} times in this phase:", source, sends.size());
+  constexpr std::size_t kShown = 4;
+  for (std::size_t i = 0; i < std::min(sends.size(), kShown); ++i) {
+    const auto& send = sends[i].second;
+    text += fmt::format("{} {} words from cycle {}", i == 0 ? "" : ",",
+                        send.words == 0 ? kExchangeMaxWords : send.words, send.start);
+  }
+  return text + (sends.size() > kShown ? ", ..." : "") + " (before the delay to the listener)";
+}
+
 std::string exchange(const Program& program, const ExceptionInfo& info) {
   const executable::TileTable* table = executable::find_table(program, info.tile, info.value);
   if (table == nullptr) return {};
+  constexpr std::uint32_t kUnderrun = 27;
   return fmt::format("\n  exchange: {}\n  {}", program.phases.at(table->phase).name,
-                     descriptor_text(program, *table, info.value));
+                     descriptor_text(program, *table, info.value)) +
+         (info.cause == kUnderrun ? silent_source(program, *table, info.value) : "");
 }
 
 bool is_exchange_fault(std::uint32_t cause) { return cause >= 27 && cause <= 30; }
@@ -178,6 +221,15 @@ std::string describe(const Executable& executable, const ExceptionInfo& info) {
   text += "\n  at: " + place(*program, info.pc) + vertices(*program, info) + program_path(*program, info);
   if (is_exchange_fault(info.cause)) text += exchange(*program, info);
   return text;
+}
+
+std::string describe_descriptor(const Executable& executable, unsigned ipu, unsigned tile, Address descriptor) {
+  const Program* program = program_of(executable, ipu);
+  const executable::TileTable* table =
+      program == nullptr ? nullptr : executable::find_table(*program, tile, descriptor);
+  if (table == nullptr) return {};
+  return fmt::format("\n  exchange: {}\n  {}", program->phases.at(table->phase).name,
+                     descriptor_text(*program, *table, descriptor));
 }
 
 void Engine::raise(const ExceptionInfo& info) const {

@@ -103,4 +103,9 @@ class Engine {
 /// exchange phase and tensors for exchange faults.
 [[nodiscard]] std::string describe(const executable::Executable& executable, const driver::ExceptionInfo& info);
 
+/// The exchange phase and the words that a descriptor of a tile's table stands for, two indented lines; empty if the
+/// address is in none of its tables.
+[[nodiscard]] std::string describe_descriptor(const executable::Executable& executable, unsigned ipu, unsigned tile,
+                                              Address descriptor);
+
 }  // namespace tessera::engine

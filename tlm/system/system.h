@@ -43,6 +43,7 @@ class System : public sc_core::sc_module {
 
   [[nodiscard]] pcie::RootComplex& root() { return root_; }
   [[nodiscard]] Chip& chip(unsigned ipu) { return *chips_.at(ipu); }
+  [[nodiscard]] const Chip& chip(unsigned ipu) const { return *chips_.at(ipu); }
   [[nodiscard]] unsigned ipus() const { return static_cast<unsigned>(chips_.size()); }
   [[nodiscard]] const Platform& platform() const { return config_.platform; }
   /// Cycle of SystemC's time.

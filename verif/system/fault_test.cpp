@@ -99,6 +99,8 @@ TEST_P(Fault, ListeningToASilentTile) {
   EXPECT_THAT(run.outcome.err, HasSubstr("exchange underrun"));
   EXPECT_THAT(run.outcome.err, HasSubstr("words from tile 3"));
   EXPECT_THAT(run.outcome.err, HasSubstr("exchange: images -> fc1 a"));
+  EXPECT_THAT(run.outcome.err,
+              ContainsRegex("tile 3 sends [0-9]+ times in this phase: [0-9]+ words from cycle [0-9]+"));
 }
 
 TEST_P(Fault, TilesInDifferentZones) {
@@ -131,12 +133,48 @@ TEST_P(Fault, ATrapInACodelet) {
   EXPECT_THAT(run.outcome.err, ContainsRegex("tile 9 worker [1-6]"));
   EXPECT_THAT(run.outcome.err, ContainsRegex("Relu_f32\\+0x8, .*unary.c:[0-9]+"));
   EXPECT_THAT(run.outcome.err, HasSubstr("relu1 (Relu_f32) in compute set relu1"));
+  EXPECT_THAT(run.outcome.err, ContainsRegex("> 0x[0-9a-f]{5}: 00000000  \\.word 0x00000000")) << "code around the pc";
+  EXPECT_THAT(run.outcome.err, ContainsRegex(" sp=[0-9a-f]{8}")) << "registers";
+  const std::string dump = read_file(directory + "/report/dump.txt");
+  EXPECT_THAT(dump, ContainsRegex("IPU 0 tiles 0-8, 10-15: (waits in x.sync internal|running)"));
+  EXPECT_THAT(dump, ContainsRegex("IPU 0 tile 9 worker [1-6]: excepted, pc 0x[0-9a-f]{5} .Relu_f32.*cause 2"));
+  EXPECT_THAT(dump, ContainsRegex("stack at 0x[0-9a-f]{5}: [0-9a-f]{8}"));
 }
 
 INSTANTIATE_TEST_SUITE_P(On, Fault,
                          ::testing::Values(Modelled{"tlm", {}}, Modelled{"rtl", {"--rtl", "all"}},
                                            Modelled{"lockstep", {"--lockstep", "all"}}),
                          [](const auto& info) { return std::string(info.param.name); });
+
+TEST(Unheard, WordsThatNobodyTakesAreTold) {
+  // A tile sends one word more than anybody listens to, behind its last message.
+  const std::string directory = scratch_directory();
+  DamagedDigits digits{directory};
+  unsigned tile = 0;
+  Address at = 0;
+  ExchangeDescriptor send;
+  for (;; ++tile) {
+    ASSERT_LT(tile, 16U) << "no tile has one linear send";
+    const executable::TileTable& table = digits.table(tile, "images -> fc1");
+    const ExchangeHeader header = ExchangeHeader::unpack(digits.descriptor(tile, table.begin));
+    if (header.sends == 0) continue;
+    at = table.begin + 8 * static_cast<Address>(header.sends);
+    send = ExchangeDescriptor::unpack(digits.descriptor(tile, at));
+    const bool two_words_before =
+        header.sends > 1 && ExchangeDescriptor::unpack(digits.descriptor(tile, at - 8)).kind == kKindBlock;
+    if (send.kind == kKindLinear && !two_words_before) break;
+  }
+  ++send.words;
+  digits.set_descriptor(tile, at, send.pack());
+  const FaultRun run =
+      run_with_files(directory, {"exec", digits.write(), "--inputs", digits_inputs(), "--wave-to", "100"});
+  EXPECT_EQ(run.outcome.exit_code, 0) << run.outcome.err;
+  EXPECT_THAT(run.outcome.err,
+              ContainsRegex("IPU 0 tile " + std::to_string(tile) + " sent [0-9]+ words that nobody heard"));
+  EXPECT_THAT(run.outcome.err, HasSubstr("exchange: images -> fc1 a"));
+  EXPECT_THAT(run.outcome.err, ContainsRegex("send descriptor [0-9]+ \\(table \\+ [0-9]+\\): [0-9]+ words"));
+  EXPECT_GT(run.json.at("exchange").at("unheard").size(), 0U);
+}
 
 TEST(Race, IsAWrongProgramAndBothPlacesAreNamed) {
   // In place of saving two registers that nobody wants back, workers of tile 9 read a byte of the code behind their
