@@ -42,6 +42,7 @@ void LinkPort::Impl::line_up(Cycle now, unsigned lanes) {
 
 void LinkPort::Impl::line_down(Cycle now) {
   // What has left arrives; answers on their way are lost with the line. Credits are told again by the next training.
+  settle(now);
   settle_stall(now);
   stalled_since_ = kNever;
   answers_due_.clear();
@@ -117,9 +118,8 @@ LinkPort::~LinkPort() = default;
 void LinkPort::join(LinkPort& a, LinkPort& b) {
   a.to_peer.bind(b.from_peer);
   b.to_peer.bind(a.from_peer);
-  const auto line =
-      std::make_shared<LinkLine>(fmt::format("line_{}_{}_to_{}_{}", a.ipu_, a.port_, b.ipu_, b.port_).c_str(),
-                                 a.impl_->platform_, *a.impl_, *b.impl_);
+  const std::string name = std::string(a.basename()) + "_line";
+  const auto line = std::make_shared<LinkLine>(name.c_str(), a.impl_->platform_, *a.impl_, *b.impl_);
   a.impl_->line_ = b.impl_->line_ = line;
   a.impl_->peer_ = b.impl_.get();
   b.impl_->peer_ = a.impl_.get();

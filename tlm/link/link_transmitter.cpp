@@ -166,7 +166,7 @@ void LinkPort::Impl::settle(Cycle now) {
     take_progress(answer.at, answer.expected);
     if (answer.refused && answer.round == (round_ & 0xff) && !kept_.empty()) begin_replay(now);
   }
-  if (timer_ <= now && line_->up()) {
+  if (timer_ <= now) {
     ++counters_.timeouts;
     begin_replay(now);
   }
@@ -174,6 +174,7 @@ void LinkPort::Impl::settle(Cycle now) {
 
 void LinkPort::Impl::begin_replay(Cycle now) {
   timer_ = kNever;
+  if (!line_->up()) return;  // all is sent again anyway when it is
   if (kept_.front().replays < link_.max_replays) {
     ++kept_.front().replays;
     ++round_;
