@@ -89,10 +89,14 @@ Fabric::Fabric(FabricTiming timing)
 
 Fabric::~Fabric() = default;
 
-void Fabric::begin_phase() {
-  finish_recording();
-  for (const UnheardRun& run : unheard()) counters_.words_unheard += run.words;
+std::vector<UnheardRun> Fabric::begin_phase() {
+  std::vector<UnheardRun> silent;
+  if (!published_ && !pins_) return silent;
+  silent = unheard();
+  finish_recording(silent);
+  for (const UnheardRun& run : silent) counters_.words_unheard += run.words;
   for (Source& source : sources_) {
+    if (source.tile == nullptr && !source.port) continue;
     source.tile = nullptr;
     source.unread.reset();
     source.phase = {};
@@ -101,8 +105,10 @@ void Fabric::begin_phase() {
     source.fresh.clear();
   }
   pending_.clear();
+  published_ = false;
   resolved_ = 0;
   replay_->unheard.clear();
+  return silent;
 }
 
 void Fabric::publish(unsigned id, TileModel& tile, Cycle issue, ExchangePhase phase) {
@@ -112,7 +118,15 @@ void Fabric::publish(unsigned id, TileModel& tile, Cycle issue, ExchangePhase ph
   source.phase = std::move(phase);
   source.heard.assign(source.phase.sends.size(), {});
   for (const SendRun& run : source.phase.sends) counters_.words_sent += run.words;
-  pending_.insert(std::upper_bound(pending_.begin(), pending_.end(), id), id);
+  wait(id);
+}
+
+void Fabric::wait(unsigned id) {
+  published_ = true;
+  if (pending_.empty() || pending_.back() < id)
+    pending_.push_back(id);
+  else
+    pending_.insert(std::upper_bound(pending_.begin(), pending_.end(), id), id);
 }
 
 void Fabric::publish(unsigned id, TileModel& tile, const ExchangeInputs& inputs) {
@@ -122,7 +136,7 @@ void Fabric::publish(unsigned id, TileModel& tile, const ExchangeInputs& inputs)
   source.tile = &tile;
   source.issue = inputs.issue;
   source.unread = inputs;
-  pending_.insert(std::upper_bound(pending_.begin(), pending_.end(), id), id);
+  wait(id);
 }
 
 void Fabric::read(Source& source) {

@@ -63,8 +63,8 @@ class Fabric {
 
   [[nodiscard]] const FabricTiming& timing() const { return timing_; }
 
-  /// A release: words of the phase before are gone.
-  void begin_phase();
+  /// A release: words of the phase before are gone. Returns what nobody heard of them.
+  std::vector<UnheardRun> begin_phase();
 
   /// An interval-based tile has stopped at x.exchange with effective issue cycle `issue`. Its sends are on the wires
   /// from now on; they are read from its SRAM when somebody receives them. `tile` must outlive the phase.
@@ -89,7 +89,7 @@ class Fabric {
   /// send a word that it receives in the same phase, so the order of copies does not matter.
   std::vector<PhaseOutcome> resolve();
 
-  /// Unheard words of the phase that stands; call before begin_phase().
+  /// Unheard words of the phase that stands.
   [[nodiscard]] std::vector<UnheardRun> unheard() const;
   [[nodiscard]] const FabricCounters& counters() const { return counters_; }
 
@@ -100,6 +100,8 @@ class Fabric {
   /// Index of the send run that is on the wire in cycle `sent`; the number of runs if none is.
   static std::size_t run_at(const Source& source, Cycle sent);
   std::uint32_t peek(unsigned id, Cycle sent, Word& word) const;
+  /// The tile waits for the phase.
+  void wait(unsigned id);
   /// Reads the table of a source that was published with one.
   void read(Source& source);
   ExchangeResult receive_all(unsigned id);
@@ -109,7 +111,7 @@ class Fabric {
   [[nodiscard]] bool replay(std::vector<PhaseOutcome>& outcomes);
   void begin_recording();
   void record(const std::vector<PhaseOutcome>& outcomes);
-  void finish_recording();
+  void finish_recording(const std::vector<UnheardRun>& unheard);
   std::uint32_t copy_words(unsigned source, unsigned receiver, Cycle sent, std::uint8_t* to, std::uint32_t words);
   std::uint32_t copy_from_runs(unsigned source, unsigned receiver, Cycle sent, std::uint8_t* to, std::uint32_t words);
   std::uint32_t copy_from_log(const Source& source, Cycle sent, std::uint8_t* to, std::uint32_t words) const;
@@ -118,8 +120,9 @@ class Fabric {
   FabricCounters counters_;
   std::vector<Source> sources_;
   std::vector<unsigned> pending_;
-  bool pins_ = false;      // a pin-level tile takes part in this IPU
-  unsigned resolved_ = 0;  // calls of resolve() in this phase
+  bool published_ = false;  // by an interval-based tile, in this phase
+  bool pins_ = false;       // a pin-level tile takes part in this IPU
+  unsigned resolved_ = 0;   // calls of resolve() in this phase
   struct Replay;
   std::unique_ptr<Replay> replay_;
 };

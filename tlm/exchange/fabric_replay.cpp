@@ -6,20 +6,40 @@
 
 namespace tessera {
 
+namespace {
+
+/// Whole words, possibly of one tile to itself.
+void copy_block(std::uint8_t* to, const std::uint8_t* from, std::uint32_t bytes) {
+  struct Block {
+    std::uint8_t bytes[32];
+  };
+  if (bytes != sizeof(Block)) {
+    std::memmove(to, from, bytes);
+    return;
+  }
+  Block block;  // a piece of 8 words, the commonest of short ones: without a call
+  std::memcpy(&block, from, sizeof block);
+  std::memcpy(to, &block, sizeof block);
+}
+
+}  // namespace
+
 bool Fabric::replay(std::vector<PhaseOutcome>& outcomes) {
-  std::vector<PhaseCache::Participant> participants;
+  Replay& r = *replay_;
+  r.participants.clear();
   for (unsigned id : pending_) {
     // Read already: somebody asked for its times, or it was published with its runs.
     if (!sources_[id].unread) return false;
-    participants.push_back({id, &*sources_[id].unread});
+    r.participants.push_back({id, &*sources_[id].unread});
   }
-  const PhaseCache::Phase* phase = replay_->cache.find(participants);
+  const PhaseCache::Phase* phase = r.cache.find(r.participants);
   if (phase == nullptr) return false;
-  for (const PhaseCache::Copy& copy : phase->copies) {
-    TileModel& to = *sources_[copy.to].tile;
-    std::memmove(to.sram() + copy.to_offset, sources_[copy.from].tile->sram() + copy.from_offset, copy.bytes);
-    to.memory_written(kSramBase + copy.to_offset, copy.bytes);
-  }
+  r.memories.resize(sources_.size());
+  for (unsigned id : pending_) r.memories[id] = sources_[id].tile->sram();
+  for (const PhaseCache::Copy& copy : phase->copies)
+    copy_block(r.memories[copy.to] + copy.to_offset, r.memories[copy.from] + copy.from_offset, copy.bytes);
+  for (const PhaseCache::Written& written : phase->written)
+    sources_[written.tile].tile->memory_written(kSramBase + written.offset, written.bytes);
   for (const PhaseCache::Part& part : phase->parts) {
     const ExchangeInputs& in = *sources_[part.tile].unread;
     PhaseOutcome outcome;
@@ -31,7 +51,7 @@ bool Fabric::replay(std::vector<PhaseOutcome>& outcomes) {
   counters_.words_sent += phase->sent;
   counters_.words_received += phase->received;
   ++counters_.replayed;
-  replay_->unheard = phase->unheard;
+  r.unheard = phase->unheard;
   pending_.clear();
   return true;
 }
@@ -50,7 +70,7 @@ void Fabric::begin_recording() {
   r.recording = true;
   r.phase = {};
   // Before the copies: afterwards a table could have been received over.
-  for (const auto& participant : r.participants) r.phase.parts.push_back(PhaseCache::part_of(participant));
+  for (const auto& participant : r.participants) r.phase.add(participant.tile, *participant.inputs);
 }
 
 void Fabric::copied(unsigned from, unsigned to, const std::uint8_t* from_bytes, const std::uint8_t* to_bytes,
@@ -61,8 +81,7 @@ void Fabric::copied(unsigned from, unsigned to, const std::uint8_t* from_bytes, 
   copy.from_offset = static_cast<std::uint32_t>(from_bytes - sources_[from].tile->sram());
   copy.to_offset = static_cast<std::uint32_t>(to_bytes - sources_[to].tile->sram());
   copy.bytes = static_cast<std::uint32_t>(bytes);
-  replay_->phase.copies.push_back(copy);
-  replay_->phase.received += bytes / 4;
+  replay_->phase.add(copy);
 }
 
 void Fabric::record(const std::vector<PhaseOutcome>& outcomes) {
@@ -82,11 +101,11 @@ void Fabric::record(const std::vector<PhaseOutcome>& outcomes) {
   }
 }
 
-void Fabric::finish_recording() {
+void Fabric::finish_recording(const std::vector<UnheardRun>& unheard) {
   Replay& r = *replay_;
   if (!r.recording) return;
   r.recording = false;
-  r.phase.unheard = unheard();
+  r.phase.unheard = unheard;
   r.cache.keep(r.participants, std::move(r.phase));
   r.phase = {};
 }

@@ -19,9 +19,9 @@ struct Fabric::Source {
   // Interval based.
   TileModel* tile = nullptr;
   Cycle issue = 0;
-  ExchangePhase phase;
   std::optional<ExchangeInputs> unread;  // the table is still to be read
-  std::vector<HeardWords> heard;         // one for each send run
+  ExchangePhase phase;
+  std::vector<HeardWords> heard;  // one for each send run
   // Pin level: runs of consecutive cycles; `fresh` is what the tile sent since the last commit.
   struct LogRun {
     Cycle start = 0;
@@ -35,8 +35,9 @@ struct Fabric::Source {
 struct Fabric::Replay {
   PhaseCache cache;
   bool recording = false;
-  std::vector<PhaseCache::Participant> participants;  // of the phase that is recorded
-  std::vector<ExchangeInputs> inputs;                 // what they point to
+  std::vector<PhaseCache::Participant> participants;  // of the phase that is resolved
+  std::vector<std::uint8_t*> memories;                // SRAM of each tile that takes part
+  std::vector<ExchangeInputs> inputs;                 // what those of a recorded phase point to
   PhaseCache::Phase phase;
   std::vector<UnheardRun> unheard;  // of a replayed phase
 };

@@ -23,8 +23,8 @@ class PhaseCache {
     Address table = 0;
     std::array<std::uint32_t, 3> xbase{};
     std::uint32_t xsource = 0;
-    Cycle issue = 0;                  ///< latest x.exchange for which it is known to have no fault
-    std::vector<std::uint8_t> words;  ///< of the table
+    Cycle issue = 0;                ///< latest x.exchange for which it is known to have no fault
+    std::uint32_t table_bytes = 0;  ///< 0: the table reaches beyond the SRAM
     Cycle first_word = 0, last_word = 0;
     bool silent = false;  ///< no word on a port: first and last are the issue
   };
@@ -32,11 +32,24 @@ class PhaseCache {
     std::uint16_t from = 0, to = 0;
     std::uint32_t from_offset = 0, to_offset = 0, bytes = 0;  ///< offsets in the SRAMs
   };
+  /// Bytes of a tile that the phase writes.
+  struct Written {
+    unsigned tile = 0;
+    std::uint32_t offset = 0, bytes = 0;
+  };
   struct Phase {
     std::vector<Part> parts;
-    std::vector<Copy> copies;
+    std::vector<std::uint8_t> tables;  ///< of all parts, one after the other
+    std::vector<Copy> copies;          ///< by receiver, in the order of its list
+    std::vector<Written> written;
     std::uint64_t sent = 0, received = 0;
     std::vector<UnheardRun> unheard;
+    std::uint64_t used = 0;  ///< when it was replayed or kept, counted in phases
+    [[nodiscard]] std::size_t bytes() const;
+    /// Adds the part of a participant as far as its inputs tell.
+    void add(unsigned tile, const ExchangeInputs& inputs);
+    /// Adds a copy, merged with the one before where both ends go on.
+    void add(const Copy& copy);
   };
   struct Participant {
     unsigned tile = 0;
@@ -44,20 +57,23 @@ class PhaseCache {
   };
 
   /// The phase that these tables make, if it is kept and nothing has changed.
-  [[nodiscard]] const Phase* find(const std::vector<Participant>& participants) const;
-  /// True if a phase with these tables is worth being kept: it has been seen before.
+  [[nodiscard]] const Phase* find(const std::vector<Participant>& participants);
+  /// True if a phase with these tables is worth being kept. The first few of the same tables are; where base registers
+  /// make a new phase each time, only what comes a second time.
   [[nodiscard]] bool wanted(const std::vector<Participant>& participants);
+  /// Keeps a phase; what was not used for longest makes room.
   void keep(const std::vector<Participant>& participants, Phase phase);
-  /// The part of a participant as far as its inputs tell.
-  [[nodiscard]] static Part part_of(const Participant& participant);
 
  private:
-  static std::uint64_t signature(const std::vector<Participant>& participants);
-  static bool same(const Part& part, const Participant& participant);
+  static std::uint64_t signature(const std::vector<Participant>& participants, bool bases);
+  static bool same(const Phase& phase, const std::vector<Participant>& participants);
+  void make_room();
 
   std::map<std::uint64_t, Phase> phases_;
+  std::map<std::uint64_t, unsigned> families_;  // phases kept of the same tables, by signature without bases
   std::set<std::uint64_t> seen_;
-  std::size_t copies_ = 0;
+  std::size_t bytes_ = 0;
+  std::uint64_t clock_ = 0;
 };
 
 }  // namespace tessera

@@ -101,8 +101,15 @@ inline std::uint32_t accrue(Result r) {
 class FlagScope {
  public:
 #if TESSERA_FLOAT_SSE
-  FlagScope() : saved_(detail::read_mxcsr()) { detail::write_mxcsr(detail::kMxcsrClear); }
-  ~FlagScope() { detail::write_mxcsr(saved_); }
+  /// `used`: whether there is F in it at all; changing the host's state takes longer than many an instruction.
+  explicit FlagScope(bool used = true) : used_(used) {
+    if (!used_) return;
+    saved_ = detail::read_mxcsr();
+    detail::write_mxcsr(detail::kMxcsrClear);
+  }
+  ~FlagScope() {
+    if (used_) detail::write_mxcsr(saved_);
+  }
   /// fflags raised since the scope began or since the last take(), and clears them.
   [[nodiscard]] std::uint8_t take() {
     const std::uint8_t flags = detail::flags_of_mxcsr(detail::read_mxcsr());
@@ -112,7 +119,7 @@ class FlagScope {
   /// The same without clearing.
   [[nodiscard]] std::uint8_t peek() const { return detail::flags_of_mxcsr(detail::read_mxcsr()); }
 #else
-  FlagScope() : saved_(detail::pending_flags()) { detail::pending_flags() = 0; }
+  explicit FlagScope(bool = true) : saved_(detail::pending_flags()) { detail::pending_flags() = 0; }
   ~FlagScope() { detail::pending_flags() = static_cast<std::uint8_t>(saved_); }
   [[nodiscard]] std::uint8_t take() {
     const std::uint8_t flags = detail::pending_flags();
@@ -125,7 +132,10 @@ class FlagScope {
   FlagScope& operator=(const FlagScope&) = delete;
 
  private:
-  std::uint32_t saved_;
+#if TESSERA_FLOAT_SSE
+  bool used_;
+#endif
+  std::uint32_t saved_ = 0;
 };
 
 /// Round to nearest even. Flags accrue into the FlagScope of this thread.

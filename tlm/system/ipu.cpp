@@ -20,6 +20,14 @@ constexpr std::uint64_t kLockstepWeight = 400;
 // Tiles that a thread takes at once: few enough that the threads end together.
 constexpr std::size_t kPiecesPerThread = 16;
 
+/// What a tile touches at each stop stands at its begin (tlm_tile.h); a thousand tiles are more than the host's caches
+/// hold close by.
+void prefetch(const TileModel& tile) {
+  constexpr std::size_t kLine = 64, kLines = 10;
+  const auto* at = reinterpret_cast<const char*>(&tile);
+  for (std::size_t i = 0; i < kLines; ++i) __builtin_prefetch(at + i * kLine, 1);
+}
+
 LaneTiming lanes_of(const IpuConfig& config) {
   LaneTiming lanes = config.lanes;
   lanes.tiles = config.tiles;
@@ -103,8 +111,7 @@ void Ipu::watch_events() {
   }
 }
 
-void Ipu::emit(unsigned t, MachineEvent::Kind kind, Cycle cycle, std::uint32_t a0) {
-  if (hooks.events == nullptr) return;
+void Ipu::emit_event(unsigned t, MachineEvent::Kind kind, Cycle cycle, std::uint32_t a0) {
   const Address pc = tiles_[t]->context(0).pc;
   buffers_[t]->event({cycle, static_cast<std::uint16_t>(config_.ipu), static_cast<std::uint16_t>(t), 0, kind, pc, a0});
 }
@@ -157,8 +164,12 @@ void Ipu::run_interval_tiles(Cycle limit) {
     std::uint64_t work = 0;
     for (; i < end; ++i) {
       const unsigned t = runnable_[i];
-      const TilePool::Failure here = pool_.try_run(i, i + 1, 1, run);
-      if (!failure.error) failure = here;
+      if (i + 2 < count) prefetch(*tiles_[runnable_[i + 2]]);
+      try {
+        run(i);
+      } catch (...) {
+        if (!failure.error) failure = {i, std::current_exception()};
+      }
       const Cycle reached = std::max(seats_[t].stop.cycle, seats_[t].progress);
       work += (reached - seats_[t].progress) * (tiles_[t]->mode() == TileMode::lockstep ? kLockstepWeight : 1);
       if (!failure.error) settle_at(i);
@@ -312,9 +323,8 @@ Ipu::Outcome Ipu::outcome() {
 
 void Ipu::release(Cycle z, bool vote) {
   if (!arrival_) throw std::logic_error("ipu: release without arrival");
-  for (const UnheardRun& run : fabric_.unheard())
+  for (const UnheardRun& run : fabric_.begin_phase())
     if (unheard_.size() < kUnheardKept) unheard_.push_back(run);
-  fabric_.begin_phase();
   sync_.release();
   release_ = z;
   if (hooks.released) hooks.released(config_.ipu, z);
@@ -322,6 +332,7 @@ void Ipu::release(Cycle z, bool vote) {
   packets_ = false;
   for (unsigned t = 0; t < config_.tiles; ++t) {
     if (seats_[t].status != TileStatus::sync) continue;
+    if (t + 4 < config_.tiles) prefetch(*tiles_[t + 4]);
     tiles_[t]->release(z, vote);
     seats_[t].status = TileStatus::running;
     seats_[t].progress = z;

@@ -140,7 +140,10 @@ class Ipu {
   bool run_packets(Cycle limit);
   bool finish_windows();
   [[nodiscard]] Cycle next_packet_event() const;
-  void emit(unsigned t, MachineEvent::Kind kind, Cycle cycle, std::uint32_t a0);
+  void emit(unsigned t, MachineEvent::Kind kind, Cycle cycle, std::uint32_t a0) {
+    if (hooks.events != nullptr) emit_event(t, kind, cycle, a0);
+  }
+  void emit_event(unsigned t, MachineEvent::Kind kind, Cycle cycle, std::uint32_t a0);
   void poll(Cycle cycle) const {
     if (hooks.poll) hooks.poll(cycle);
   }

@@ -12,8 +12,8 @@ namespace tessera {
 
 /// One of the seven contexts. Register 32 is where writes to x0 go, so that handlers need no test.
 struct TileContext {
-  std::array<std::uint32_t, 33> x{};
-  alignas(16) std::array<std::uint32_t, 32> f{};
+  // What every stop of the supervisor touches stands first.
+  std::uint64_t retired = 0;  ///< instructions since power-on
   ContextId id = 0;
   ContextState::Run run = ContextState::Run::idle;
   Address pc = 0;
@@ -21,9 +21,9 @@ struct TileContext {
   Cycle next = 0;
   /// Worker that is not running: its slot is vacant, and its new state visible, from this cycle.
   Cycle vacant_from = 0;
-  Cycle trap_cycle = 0;  ///< of the exception, while excepted
+  std::array<std::uint32_t, 33> x{};
 
-  std::uint64_t retired = 0;         ///< instructions since power-on
+  Cycle trap_cycle = 0;              ///< of the exception, while excepted
   std::uint64_t instret_offset = 0;  ///< minstret = retired + this
   std::uint64_t cycle_offset = 0;    ///< mcycle = cycle + this
 
@@ -34,6 +34,7 @@ struct TileContext {
   std::array<std::uint32_t, 4> rng{};     ///< s0 low, high, s1 low, high
   std::array<Address, 3> stream{};        ///< S0, S1, S2
   std::array<std::uint32_t, 3> stride{};  ///< of each: A in bits 15:0, B in 31:16, signed, units of 8 bytes
+  alignas(16) std::array<std::uint32_t, 32> f{};
   alignas(32) fp::AmpSums sums;
 
   /// x.rpt: rounds that are left, this one counted (xrpt; kept over traps and x.run), and the body while it is active.

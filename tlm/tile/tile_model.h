@@ -47,10 +47,16 @@ struct TileStop {
     halted,     ///< no context can run and at least one is halted by the debug port
     tohost,     ///< a store of a non-zero low word to the watched address; the value is in `value`
   };
-  Kind kind = Kind::idle;
+  constexpr TileStop() = default;
+  constexpr TileStop(Kind k, Cycle at, Zone z = Zone::local, std::uint32_t v = 0)
+      : cycle(at), value(v), kind(k), zone(z) {}
+
+  // In this order it is two registers, and a superstep is a stop or two of each tile.
   Cycle cycle = 0;
-  Zone zone = Zone::local;
   std::uint32_t value = 0;
+  Kind kind = Kind::idle;
+  Zone zone = Zone::local;
+  std::uint16_t unused = 0;  // no gap at the end: copied as two words
 };
 
 /// What a context is doing, for reports and debuggers.

@@ -134,9 +134,12 @@ void TlmTile::run_threaded(TlmTile* tile, TileContext* c, Cycle limit, Cycle eno
     X(jalr, )
     X(fence, )
     X(fadd_s, )
-    X(fsub_s, ) X(fmul_s, ) X(fdiv_s, ) X(fsqrt_s, ) X(fmadd_s, ) X(fmsub_s, ) X(fnmadd_s, ) X(fnmsub_s, ) X(fsgnj_s, )
-        X(fsgnjn_s, ) X(fsgnjx_s, ) X(fmin_s, ) X(fmax_s, ) X(feq_s, ) X(flt_s, ) X(fle_s, ) X(fclass_s, ) X(fmv_x_w, )
-            X(fmv_w_x, ) X(fcvt_w_s, ) X(fcvt_wu_s, ) X(fcvt_s_w, ) X(fcvt_s_wu, )
+    X(fsub_s, )
+    X(fmul_s, )
+    X(fdiv_s, )
+    X(fsqrt_s, ) X(fmadd_s, ) X(fmsub_s, ) X(fnmadd_s, ) X(fnmsub_s, ) X(fsgnj_s, ) X(fsgnjn_s, ) X(fsgnjx_s, )
+        X(fmin_s, ) X(fmax_s, ) X(feq_s, ) X(flt_s, ) X(fle_s, ) X(fclass_s, ) X(fmv_x_w, ) X(fmv_w_x, ) X(fcvt_w_s, )
+            X(fcvt_wu_s, ) X(fcvt_s_w, ) X(fcvt_s_wu, )
 #undef X
 #define X(name, condition)                       \
   table->plain[unsigned(Op::name)] = &&L_##name; \
@@ -175,7 +178,7 @@ void TlmTile::run_threaded(TlmTile* tile, TileContext* c, Cycle limit, Cycle eno
   const fp::fast::SimdKernels& simd = fp::fast::simd_kernels();
   const fp::fast::AmpKernels& amp = fp::fast::amp_kernels();
   const fp::fast::AmpReady* weights = nullptr;  // looked up when first used
-  fp::FlagScope scope;
+  fp::FlagScope scope(role == Role::worker);
   bool stale = false;  // the host's flags are not those of F
 
 #define GO goto * o->handler

@@ -21,7 +21,7 @@ Cycle plus(Cycle a, Cycle b) { return a > kNever - b ? kNever : a + b; }
 }  // namespace
 
 TlmTile::TlmTile(const TileConfig& config, std::shared_ptr<CodeCache> code)
-    : config_(config), code_(code ? std::move(code) : std::make_shared<CodeCache>()), sram_(config.sram_bytes) {
+    : config_(config), sram_(config.sram_bytes), code_(code ? std::move(code) : std::make_shared<CodeCache>()) {
   for (unsigned i = 0; i < contexts_.size(); ++i) {
     TileContext& c = contexts_[i];
     c.id = static_cast<ContextId>(i);
@@ -70,18 +70,20 @@ void TlmTile::set_groups(bool group1, bool group2) {
 }
 
 TileStop TlmTile::run(Cycle limit, ExchangePort*, PacketPort*) {
-  std::optional<TileStop> stop;
-  while (!(stop = advance(limit, exact()))) {
+  TileStop stop;
+  while (!advance(limit, exact(), stop)) {
   }
   flush_events();
-  stand(*stop);
-  return *stop;
+  stand(stop);
+  return stop;
 }
 
 std::optional<TileStop> TlmTile::step(Cycle limit) {
-  auto stop = advance(limit, true);
+  TileStop stop;
+  const bool stops = advance(limit, true, stop);
   flush_events();
-  if (stop) stand(*stop);
+  if (!stops) return std::nullopt;
+  stand(stop);
   return stop;
 }
 
@@ -100,7 +102,11 @@ bool TlmTile::exact() const {
   return live > 1;
 }
 
-std::optional<TileStop> TlmTile::advance(Cycle limit, bool exact) {
+bool TlmTile::advance(Cycle limit, bool exact, TileStop& stop) {
+  const auto stops = [&stop](const TileStop& with) {
+    stop = with;
+    return true;
+  };
   resolve_sync();
   TileContext* worker = first_worker();
   const Cycle supervisor = supervisor_candidate();
@@ -113,31 +119,32 @@ std::optional<TileStop> TlmTile::advance(Cycle limit, bool exact) {
       commands_.erase(commands_.begin());
       act(first);
       update_debugging();
-      return std::nullopt;
+      return false;
     }
-    if (event == kNever) return TileStop{TileStop::Kind::limit, limit};
+    if (event == kNever) return stops({TileStop::Kind::limit, limit});
   }
   if (pending_) {
-    if (pending_->cycle >= limit) return TileStop{TileStop::Kind::limit, limit};
-    return pending_;
+    if (pending_->cycle >= limit) return stops({TileStop::Kind::limit, limit});
+    // Made of its fields, which were written a moment ago: the host would wait for a copy of the whole.
+    return stops({pending_->kind, pending_->cycle, pending_->zone, pending_->value});
   }
-  if (worker == nullptr && supervisor == kNever) return settled();
+  if (worker == nullptr && supervisor == kNever) return stops(settled());
   if (worker != nullptr && worker->next < supervisor) {
-    if (worker->next >= limit) return TileStop{TileStop::Kind::limit, limit};
-    if (debugging_ && halts(*worker, worker->next)) return std::nullopt;
+    if (worker->next >= limit) return stops({TileStop::Kind::limit, limit});
+    if (debugging_ && halts(*worker, worker->next)) return false;
     const Cycle bound = plus(supervisor == kNever ? worker->next : supervisor, kAhead);
     if (exact)
       issue(*worker, worker->next);
     else
       run_context(*worker, limit, bound);
   } else {
-    if (supervisor >= limit) return TileStop{TileStop::Kind::limit, limit};
+    if (supervisor >= limit) return stops({TileStop::Kind::limit, limit});
     TileContext& c = contexts_[0];
     c.next = supervisor;
     if (mode_ == Mode::implicit_wait) {
       take_effect(supervisor);
     } else if (debugging_ && halts(c, supervisor)) {
-      return std::nullopt;
+      return false;
     } else if (stray_) {
       trap(c, supervisor, c.pc, 0, 30, *stray_);
       stray_.reset();
@@ -150,9 +157,9 @@ std::optional<TileStop> TlmTile::advance(Cycle limit, bool exact) {
   }
   if (tohost_hit_) {
     tohost_hit_ = false;
-    return TileStop{TileStop::Kind::tohost, tohost_cycle_, Zone::local, tohost_value_};
+    return stops({TileStop::Kind::tohost, tohost_cycle_, Zone::local, tohost_value_});
   }
-  return std::nullopt;
+  return false;
 }
 
 TileStop TlmTile::settled() {

@@ -108,7 +108,8 @@ class TlmTile final : public TileModel {
   };
 
   // Event loop (tlm_tile.cpp).
-  std::optional<TileStop> advance(Cycle limit, bool exact);
+  /// One event; true if the tile stops, as `stop` says.
+  bool advance(Cycle limit, bool exact, TileStop& stop);
   [[nodiscard]] bool exact() const;
   [[nodiscard]] TileStop settled();
   void stand(const TileStop& stop);
@@ -256,14 +257,23 @@ class TlmTile final : public TileModel {
   Cycle release_ = 0;      ///< Z
   Cycle effective_issue_ = 0;
   Cycle slots_end_ = 0;  ///< end of the supervisor's last operation of several slots, all in one slot
+  std::array<std::uint32_t, 3> xbase_{};
+  std::uint32_t xsource_ = 0;
   RetireObserver* observer_ = nullptr;
   EventObserver* events_ = nullptr;
   std::unique_ptr<RaceChecker> races_;
   std::vector<MachineEvent> queued_events_;
   std::optional<Address> stray_;
+  std::vector<DebugCommand> commands_;  ///< that have not acted yet, by cycle
 
-  std::shared_ptr<CodeCache> code_;
   Sram sram_;
+  // Decoded pages by role and page number. Stores look at a flag for each line of 64 bytes: whether a word of it may
+  // stand decoded in a page, and whether it is watched.
+  static constexpr std::uint8_t kCodeLine = 1, kWatchedLine = 2;
+  static constexpr unsigned kLineBits = 6, kLineBytes = 1u << kLineBits;
+  std::array<std::vector<std::shared_ptr<CodePage>>, 2> pages_;
+  std::vector<std::uint8_t> line_flags_;
+  std::shared_ptr<CodeCache> code_;
   std::array<TileContext, 7> contexts_;
   fp::AmpWeights weights_{};
   std::unique_ptr<fp::fast::AmpReady> amp_ready_;  ///< what threaded code makes of them
@@ -271,8 +281,7 @@ class TlmTile final : public TileModel {
 
   // Debug port.
   std::array<DebugFlags, 7> debug_;
-  std::vector<DebugCommand> commands_;  ///< that have not acted yet, by cycle
-  Cycle next_write_ = 0;                ///< in which the debug port is free for the next write while the tile is live
+  Cycle next_write_ = 0;  ///< in which the debug port is free for the next write while the tile is live
   bool attached_ = false;
 
   Cycle tohost_cycle_ = 0;
@@ -281,17 +290,9 @@ class TlmTile final : public TileModel {
   std::uint32_t packet_count_ = 0, fault_cycle_ = 0;
 
   // Supervisor CSRs.
-  std::uint32_t xwstack_ = 0, xwstksz_ = 0, xwra_ = 0, xsource_ = 0;
-  std::array<std::uint32_t, 3> xbase_{};
+  std::uint32_t xwstack_ = 0, xwstksz_ = 0, xwra_ = 0;
   std::uint32_t xexit_ = 0;
   std::vector<std::pair<Cycle, std::uint32_t>> exits_;  ///< codes on their way: visible from the cycle
-
-  // Decoded pages by role and page number. Stores look at a flag for each line of 64 bytes: whether a word of it may
-  // stand decoded in a page, and whether it is watched.
-  static constexpr std::uint8_t kCodeLine = 1, kWatchedLine = 2;
-  static constexpr unsigned kLineBits = 6, kLineBytes = 1u << kLineBits;
-  std::array<std::vector<std::shared_ptr<CodePage>>, 2> pages_;
-  std::vector<std::uint8_t> line_flags_;
 };
 
 }  // namespace tessera
