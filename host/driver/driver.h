@@ -28,6 +28,13 @@ struct IpuInfo {
   std::uint64_t tile_memory = 0;  ///< bus address of BAR2, tile t at t x sram_bytes
 };
 
+/// Who has claimed an IPU.
+struct Claim {
+  std::uint32_t tag = 0;  ///< number of the driver, in order of their coming
+  std::string client;     ///< its name
+  bool mine = false;      ///< the driver that was asked holds it
+};
+
 /// Words for one tile, or for every tile whose class is in the mask.
 struct LoadRecord {
   static constexpr unsigned kAllTiles = 0xfff;
@@ -91,15 +98,29 @@ struct Counters {
 
 class Driver {
  public:
-  /// Enumerates the hierarchy: assigns bus numbers, bridge windows and BARs, turns on memory space, bus mastering and
-  /// MSI-X. Throws Error(device_exception) if there is no IPU or one does not answer.
-  explicit Driver(Transport& transport);
+  /// Enumerates the hierarchy: assigns bus numbers, bridge windows and BARs, turns on memory space and bus mastering;
+  /// what another driver has set up already is taken as it is. `client`: shown to drivers that want the same IPU, at
+  /// most 16 characters. Throws Error(device_exception) if there is no IPU or one does not answer.
+  explicit Driver(Transport& transport, std::string client = "tessera");
   ~Driver();
   Driver(const Driver&) = delete;
   Driver& operator=(const Driver&) = delete;
 
   [[nodiscard]] unsigned ipus() const;
   [[nodiscard]] const IpuInfo& info(unsigned ipu) const;
+
+  /// An IPU belongs to one driver at a time: claim() takes it, release() resets it and gives it back. Whatever changes
+  /// an IPU claims it first if nobody has; all may look. Throws Error(usage) that says who holds it. Claims outlive the
+  /// driver that made them, as they do when a process dies: recover() takes them over.
+  void claim(unsigned ipu);
+  void release(unsigned ipu);
+  [[nodiscard]] bool claimed(unsigned ipu) const;  ///< by this driver
+  [[nodiscard]] std::optional<Claim> holder(unsigned ipu);
+
+  /// Brings an IPU back whatever it was doing and whoever had it: configuration as it was, reset, claimed by this
+  /// driver. Throws Error(device_exception) that says why it cannot: no answer on PCI Express, registers that read all
+  /// ones, a reset that is not taken.
+  void recover(unsigned ipu);
 
   /// Stops the IPU and resets its tiles: contexts idle, SRAM zero, no buffers, all tiles active, class 0.
   void reset(unsigned ipu);

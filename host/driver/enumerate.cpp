@@ -16,6 +16,8 @@ constexpr std::uint64_t kWindowGrain = 0x10'0000;  // bridge windows are whole M
 
 std::uint64_t align(std::uint64_t value, std::uint64_t to) { return (value + to - 1) / to * to; }
 
+constexpr unsigned kDevicesOnBus = 32;
+
 class Enumerator {
  public:
   Enumerator(Transport& transport, const PciWindows& windows) : t_(transport), w_(windows) {}
@@ -26,10 +28,8 @@ class Enumerator {
   }
 
  private:
-  static constexpr unsigned kDevices = 32;
-
   void scan(unsigned bus, unsigned root_port) {
-    for (unsigned device = 0; device < kDevices; ++device) {
+    for (unsigned device = 0; device < kDevicesOnBus; ++device) {
       const PciAddress at{static_cast<std::uint8_t>(bus), static_cast<std::uint8_t>(device), 0};
       const std::uint32_t id = t_.config_read(at, kVendorId, 4);
       if ((id & 0xffff) == 0xffff) continue;
@@ -98,6 +98,7 @@ class Enumerator {
     }
     PciFunction::Bar& bar = function.bars[i];
     bar.size = ~mask + 1;
+    bar.wide = wide;
     bar.prefetchable = wide && (low & kBarPrefetchable) != 0;
     bar.address = place(bar);
     t_.config_write(function.at, offset, 4, static_cast<std::uint32_t>(bar.address));
@@ -122,7 +123,61 @@ class Enumerator {
   std::vector<PciFunction> found_;
 };
 
+/// Walks what is there by the bus numbers that its bridges have.
+class Adopter {
+ public:
+  explicit Adopter(Transport& transport) : t_(transport) {}
+
+  std::vector<PciFunction> run() {
+    if (!scan(0, 0)) return {};
+    return std::move(found_);
+  }
+
+ private:
+  /// false: not set up.
+  bool scan(unsigned bus, unsigned root_port) {
+    for (unsigned device = 0; device < kDevicesOnBus; ++device) {
+      const PciAddress at{static_cast<std::uint8_t>(bus), static_cast<std::uint8_t>(device), 0};
+      const std::uint32_t id = t_.config_read(at, kVendorId, 4);
+      if ((id & 0xffff) == 0xffff) continue;
+      const unsigned port = bus == 0 ? device : root_port;
+      if ((t_.config_read(at, kHeaderType, 1) & 0x7f) == 1) {
+        const std::uint32_t secondary = t_.config_read(at, kSecondaryBus, 1);
+        if (secondary <= bus || !scan(secondary, port)) return false;
+      } else if (!endpoint(at, id, port)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  bool endpoint(PciAddress at, std::uint32_t id, unsigned root_port) {
+    if ((t_.config_read(at, kCommand, 2) & kCommandMemory) == 0) return false;
+    PciFunction function;
+    function.at = at;
+    function.vendor = static_cast<std::uint16_t>(id);
+    function.device = static_cast<std::uint16_t>(id >> 16);
+    function.root_port = root_port;
+    for (unsigned i = 0; i < 6; ++i) {
+      const std::uint32_t low = t_.config_read(at, kBar0 + 4 * i, 4);
+      if (low == 0) continue;
+      PciFunction::Bar& bar = function.bars[i];
+      bar.wide = (low & 6) == kBar64;
+      bar.prefetchable = bar.wide && (low & kBarPrefetchable) != 0;
+      bar.address = low & ~0xfu;
+      if (bar.wide) bar.address |= std::uint64_t{t_.config_read(at, kBar0 + 4 * ++i, 4)} << 32;
+    }
+    found_.push_back(function);
+    return true;
+  }
+
+  Transport& t_;
+  std::vector<PciFunction> found_;
+};
+
 }  // namespace
+
+std::vector<PciFunction> adopt(Transport& transport) { return Adopter(transport).run(); }
 
 std::vector<PciFunction> enumerate(Transport& transport, PciWindows windows) {
   return Enumerator(transport, windows).run();

@@ -17,6 +17,7 @@ struct PciFunction {
   struct Bar {
     std::uint64_t address = 0, size = 0;  ///< size 0: absent
     bool prefetchable = false;
+    bool wide = false;  ///< 64 bits: takes the next register too
   };
   std::array<Bar, 6> bars{};
 };
@@ -30,6 +31,10 @@ struct PciWindows {
 /// All endpoints (type 0), with BARs placed and memory space and bus mastering of the bridges above turned on; the
 /// endpoints' own command registers are left to their driver. Throws Error(device_exception) if windows run out.
 [[nodiscard]] std::vector<PciFunction> enumerate(Transport& transport, PciWindows windows = {});
+
+/// The same as somebody has set it up before, nothing written; BARs have addresses, their sizes stay 0. Empty if any
+/// bridge has no bus numbers or any endpoint no memory space.
+[[nodiscard]] std::vector<PciFunction> adopt(Transport& transport);
 
 /// Offset of a capability in a function; 0 if it has none.
 [[nodiscard]] unsigned find_capability(Transport& transport, PciAddress function, std::uint8_t id);

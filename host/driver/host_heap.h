@@ -11,6 +11,8 @@ namespace tessera::driver {
 
 class HostHeap : public HostMemory {
  public:
+  /// First address of what is allocated from now on.
+  void start_at(std::uint64_t address) { next_ = address; }
   /// Zeroed memory at a bus address aligned to 4 KiB; a guard page follows. Stays in place until release().
   std::uint64_t allocate(std::size_t bytes);
   void release(std::uint64_t address);

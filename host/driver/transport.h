@@ -49,11 +49,15 @@ class Transport {
   virtual PciStatus memory_read(std::uint64_t address, std::uint8_t* bytes, std::size_t count) = 0;
   virtual PciStatus memory_write(std::uint64_t address, const std::uint8_t* bytes, std::size_t count) = 0;
 
-  /// What bus mastering reaches; must outlive the transport's use.
+  /// What bus mastering reaches, beside what was attached before (their addresses lie apart); until detach().
   virtual void attach(HostMemory& memory) = 0;
+  virtual void detach(HostMemory& /*memory*/) {}
 
   /// Lets the machine run until an interrupt arrives, or `limit_ns` of simulated time have passed (then nothing).
   virtual std::optional<Interrupt> wait_interrupt(std::uint64_t limit_ns) = 0;
+  /// Gives back an interrupt that is meant for somebody else: it is the next that wait_interrupt() returns. A transport
+  /// that has one user only may drop it.
+  virtual void hand_back(const Interrupt& /*interrupt*/) {}
   /// Lets exactly `ns` of simulated time pass (host service time is simulated time, never wall time).
   virtual void elapse(std::uint64_t ns) = 0;
   /// Simulated time in nanoseconds since power-on.

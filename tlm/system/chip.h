@@ -124,6 +124,7 @@ class Chip : public sc_core::sc_module, public pcie::EndpointFunction, public Pa
   std::vector<std::uint32_t> shadow_, writable_;
   std::uint32_t interrupt_status_ = 0, refused_ = 0, host_syncs_ = 0, latched_high_ = 0;
   std::uint32_t sync_code_ = 0;
+  std::uint32_t owner_tickets_ = 0;  // drivers that have come
   bool sync_vote_ = true;
   bool loader_busy_ = false, loader_error_ = false;
   struct ExceptionRegisters {

@@ -75,6 +75,8 @@ std::uint32_t Chip::read_register(std::uint32_t offset, Cycle at) {
       return static_cast<std::uint32_t>(ipu_.packets());
     case kRefusedAccesses:
       return refused_;
+    case kOwnerTicket:
+      return ++owner_tickets_;
     default:
       return shadow(offset);
   }
@@ -99,6 +101,9 @@ void Chip::write_register(std::uint32_t offset, std::uint32_t value, const sc_co
       return;
     case kInterruptStatus:
       interrupt_status_ &= ~value;
+      return;
+    case kOwner:
+      if (value == 0 || shadow(offset) == 0) shadow(offset) = value;  // the first to claim has it
       return;
     default:
       shadow(offset) = (shadow(offset) & ~writable_[offset / 4]) | (value & writable_[offset / 4]);

@@ -173,9 +173,16 @@ PciStatus InProcessTransport::memory_write(std::uint64_t address, const std::uin
 }
 
 void InProcessTransport::attach(HostMemory& memory) {
-  system_.root().host_memory = [&memory](bool write, std::uint64_t address, std::uint8_t* bytes, std::size_t count) {
-    return write ? memory.dma_write(address, bytes, count) : memory.dma_read(address, bytes, count);
+  memories_.push_back(&memory);
+  system_.root().host_memory = [this](bool write, std::uint64_t address, std::uint8_t* bytes, std::size_t count) {
+    for (HostMemory* part : memories_)
+      if (write ? part->dma_write(address, bytes, count) : part->dma_read(address, bytes, count)) return true;
+    return false;
   };
+}
+
+void InProcessTransport::detach(HostMemory& memory) {
+  memories_.erase(std::remove(memories_.begin(), memories_.end(), &memory), memories_.end());
 }
 
 std::optional<Interrupt> InProcessTransport::wait_interrupt(std::uint64_t limit_ns) {
@@ -184,6 +191,10 @@ std::optional<Interrupt> InProcessTransport::wait_interrupt(std::uint64_t limit_
   op->ns = limit_ns;
   perform(op);
   return op->interrupt;
+}
+
+void InProcessTransport::hand_back(const Interrupt& interrupt) {
+  system_.root().messages.push_front({interrupt.address, interrupt.data});
 }
 
 void InProcessTransport::elapse(std::uint64_t ns) {

@@ -5,6 +5,7 @@
 
 #include <deque>
 #include <memory>
+#include <vector>
 
 #include "host/driver/transport.h"
 #include "tlm/system/system.h"
@@ -21,7 +22,9 @@ class InProcessTransport : public Transport {
   PciStatus memory_read(std::uint64_t address, std::uint8_t* bytes, std::size_t count) override;
   PciStatus memory_write(std::uint64_t address, const std::uint8_t* bytes, std::size_t count) override;
   void attach(HostMemory& memory) override;
+  void detach(HostMemory& memory) override;
   std::optional<Interrupt> wait_interrupt(std::uint64_t limit_ns) override;
+  void hand_back(const Interrupt& interrupt) override;
   void elapse(std::uint64_t ns) override;
   [[nodiscard]] std::uint64_t now_ns() const override;
 
@@ -35,6 +38,7 @@ class InProcessTransport : public Transport {
 
   System& system_;
   std::unique_ptr<Host> host_;
+  std::vector<HostMemory*> memories_;
 };
 
 }  // namespace tessera

@@ -90,6 +90,7 @@ class Times : public EventObserver {
       if (e.kind == MachineEvent::Kind::sync_arrive && e.a0 == static_cast<std::uint32_t>(Zone::host))
         host[tile] = true;
     }
+    std::sort(list.begin(), list.end());  // IPUs emit theirs one after the other, in any order
     return list;
   }
   std::vector<MachineEvent> events;
@@ -223,6 +224,68 @@ TEST_F(SeveralIpus, HostTimeChangesNothingThatTheDeviceDoes) {
     EXPECT_EQ(words(engine, "tile1", 2), (std::vector<std::uint32_t>{1, 2, 12}));
   }
   EXPECT_EQ(std::count(instructions.begin(), instructions.end(), instructions.front()), 5);
+}
+
+TEST_F(SeveralIpus, TwoDriversShareAMachineByClaims) {
+  build();
+  driver::Driver other(machine_->transport, "another program");
+  EXPECT_EQ(other.ipus(), 4u);
+  for (unsigned ipu = 0; ipu < 4; ++ipu) {
+    EXPECT_FALSE(other.holder(ipu));
+    EXPECT_EQ(other.info(ipu).registers, driver_->info(ipu).registers);  // found as the first has set it up
+  }
+  other.claim(3);
+  EXPECT_TRUE(other.claimed(3));
+  const auto holder = driver_->holder(3);
+  ASSERT_TRUE(holder);
+  EXPECT_EQ(holder->client, "another program");
+  EXPECT_FALSE(holder->mine);
+  const auto refused = [](const std::function<void()>& step, const std::string& what) {
+    try {
+      step();
+      ADD_FAILURE() << "not refused: " << what;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.category(), Category::usage);
+      EXPECT_NE(std::string(e.what()).find(what), std::string::npos) << e.what();
+    }
+  };
+  engine::Engine engine(executable_, *driver_);
+  refused([&] { engine.load(); }, "claimed already, by 'another program'");
+  refused([&] { driver_->claim(3); }, "claimed already, by 'another program'");
+  refused([&] { driver_->start(3, kMain); }, "claimed already, by 'another program'");
+  refused([&] { other.claim(3); }, "claimed already, by this driver");
+  refused([&] { driver_->release(3); }, "not claimed by this driver");
+
+  // Both run at the same time, each on its own IPUs; interrupts find their driver.
+  Executable mine = executable_for(3, 9), theirs = executable_for(1, 9);
+  theirs.instances[0].ipu = 3;
+  engine::Engine first(mine, *driver_), second(theirs, other);
+  first.load();
+  second.load();
+  other.start(3, kMain);
+  (void)first.run();
+  const driver::Event event = other.wait();  // in no group: its sync is a trap
+  ASSERT_EQ(event.kind, driver::Event::Kind::exception);
+  EXPECT_EQ(event.exception.ipu, 3u);
+  EXPECT_EQ(event.exception.cause, 25u);
+  EXPECT_EQ(words(first, "tile0", 2), (std::vector<std::uint32_t>{1, 2, 12}));
+
+  // Given back it is free and empty; a driver that dies keeps its claims, and recovering takes them over.
+  other.release(3);
+  EXPECT_FALSE(driver_->holder(3));
+  std::uint32_t word = 1;
+  driver_->read_tile(3, 0, kData, &word, 1);
+  EXPECT_EQ(word, 0u);
+  {
+    driver::Driver dead(machine_->transport, "dead");
+    dead.claim(3);
+  }
+  EXPECT_EQ(driver_->holder(3)->client, "dead");
+  driver_->recover(3);
+  EXPECT_TRUE(driver_->holder(3)->mine);
+  engine.load();
+  (void)engine.run();
+  EXPECT_EQ(words(engine, "tile1", 3), (std::vector<std::uint32_t>{1, 3, 13}));
 }
 
 TEST_F(SeveralIpus, WrongExecutablesAreRefusedBeforeTheDeviceIsTouched) {

@@ -218,6 +218,7 @@ TEST(Pcie, LoadTakesTheLinksRate) {
   Machine m(tlm_system(p));
   Driver d(m.transport);
   const std::size_t words = 12'000;
+  d.claim(0);
   const std::uint64_t begin = m.transport.now_ns();
   d.load(0, {all_tiles(kSramBase, std::vector<std::uint32_t>(words, 3))});
   const double ns = static_cast<double>(m.transport.now_ns() - begin);
@@ -244,6 +245,7 @@ TEST(Pcie, DeviceThatIsGoneIsRecognised) {
       return out ? PciStatus::ok : to.memory_write(a, b, n);
     }
     void attach(HostMemory& memory) override { to.attach(memory); }
+    void detach(HostMemory& memory) override { to.detach(memory); }
     std::optional<Interrupt> wait_interrupt(std::uint64_t limit) override { return to.wait_interrupt(limit); }
     void elapse(std::uint64_t ns) override { to.elapse(ns); }
     std::uint64_t now_ns() const override { return to.now_ns(); }

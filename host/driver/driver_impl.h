@@ -1,0 +1,115 @@
+// Inside of Driver: what it knows of each IPU, register access with all that can go wrong on the way. For the sources
+// of this folder only.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "host/driver/driver.h"
+#include "host/driver/enumerate.h"
+#include "host/driver/host_heap.h"
+#include "hw/error.h"
+#include "hw/generated/machine.h"
+#include "hw/generated/registers.h"
+#include "hw/pcie.h"
+
+namespace tessera::driver {
+
+namespace chip = reg::chip;
+
+constexpr std::uint32_t kSignature = 0x54455353;  // register id
+constexpr unsigned kHostSync = 0, kException = 1, kLoader = 2, kStopped = 3, kCauses = 5;
+constexpr std::size_t kWordsAtOnce = 1024;  // of one access to tile memory
+/// Simulated time that a reset may take: far beyond a chip's quantum.
+constexpr std::uint64_t kResetLimitNs = 50'000'000;
+/// A load may take this long, and as long again for each MiB; links carry a MiB in well under a millisecond.
+constexpr std::uint64_t kLoadLimitNs = 50'000'000;
+
+struct Buffer {
+  std::uint64_t address = 0;
+  std::size_t bytes = 0;
+};
+
+struct Device {
+  IpuInfo info;
+  PciFunction function;  ///< with the addresses of its BARs
+  std::map<unsigned, Buffer> buffers;
+  std::uint32_t pending = 0;  ///< causes whose interrupts have come and were not yet handed on
+  bool claimed = false;       ///< by this driver
+  bool boots_later = false;   ///< boot_cycle is not 0
+};
+
+class Driver::Impl {
+ public:
+  Impl(Transport& transport, std::string client);
+  ~Impl() { t.detach(heap); }
+
+  Device& at(unsigned ipu) {
+    if (ipu >= devices.size())
+      throw Error(Category::usage, fmt::format("there is no IPU {}: the machine has {}", ipu, devices.size()));
+    return devices[ipu];
+  }
+  /// The same, claimed by this driver: now, if nobody has.
+  Device& own(unsigned ipu) {
+    Device& d = at(ipu);
+    if (!d.claimed) claim(d);
+    return d;
+  }
+
+  [[nodiscard]] unsigned number(const Device& d) const { return static_cast<unsigned>(&d - devices.data()); }
+  [[nodiscard]] std::string name(const Device& d) const {
+    return fmt::format("IPU {} ({:02x}:{:02x}.{})", number(d), d.info.function.bus, d.info.function.device,
+                       d.info.function.function);
+  }
+
+  // Registers (device.cpp).
+  std::uint32_t read(const Device& d, std::uint32_t offset);
+  void write(const Device& d, std::uint32_t offset, std::uint32_t value);
+  std::uint64_t read_wide(const Device& d, std::uint32_t low) {
+    const std::uint64_t bits = read(d, low);  // reading the low word latches the high one
+    return bits | std::uint64_t{read(d, low + 4)} << 32;
+  }
+  void check(const Device& d, PciStatus status, std::uint32_t offset) const;
+  /// All ones may be a value or a device that is gone: the signature tells. Throws Error(device_exception) if it is.
+  void check_alive(const Device& d);
+
+  // Devices and claims (device.cpp).
+  void add(const PciFunction& f);
+  void turn_on(const PciFunction& f);
+  void enable_msix(const Device& d);
+  void claim(Device& d);
+  [[nodiscard]] std::optional<Claim> holder(const Device& d);
+  /// control.reset, until the chip has taken it. Throws Error(no_progress) if it does not.
+  void stop(Device& d);
+  void forget_buffers(Device& d);
+  /// BARs, memory space, bus mastering and MSI-X as they were, if the function has lost them.
+  void restore(const Device& d);
+
+  // Memory (memory.cpp).
+  void access_tile(unsigned ipu, unsigned tile, Address address, std::uint32_t* words, std::size_t count, bool write);
+  void check_records(const Device& d, const std::vector<LoadRecord>& records) const;
+  bool loader_done(Device& d, std::uint64_t limit_ns);
+
+  // What ended a run (exceptions.cpp).
+  std::optional<ExceptionInfo> exception(unsigned ipu);
+  std::vector<Stand> where_tiles_stand(const Device& d);
+
+  // Events (driver.cpp).
+  std::optional<Event> take_event();
+  std::optional<Event> event_of(unsigned ipu, unsigned cause);
+  /// Waits for an interrupt of a claimed IPU and notes it; false if the time passed.
+  bool wait_for_interrupt(std::uint64_t limit_ns);
+  bool note(const Interrupt& interrupt);
+
+  Transport& t;
+  HostHeap heap;
+  std::vector<Device> devices;
+  std::string client;
+  std::uint32_t tag = 0;  ///< who this driver is in owner registers
+};
+
+}  // namespace tessera::driver

@@ -1,0 +1,108 @@
+// Memory of tiles: through BAR2, and by the chips' loaders, which read their records from host memory. See driver.h.
+#include <algorithm>
+#include <cstring>
+
+#include "host/driver/driver_impl.h"
+
+namespace tessera::driver {
+
+void Driver::Impl::access_tile(unsigned ipu, unsigned tile, Address address, std::uint32_t* words, std::size_t count,
+                               bool write) {
+  Device& d = at(ipu);
+  if (tile >= d.info.tiles || address % 4 != 0 || address < kSramBase ||
+      address - kSramBase + std::uint64_t{4} * count > d.info.sram_bytes)
+    throw Error(Category::usage, "access outside tile memory",
+                fmt::format("{} tile {} address 0x{:x}, {} words", name(d), tile, address, count));
+  const std::uint64_t bus = d.info.tile_memory + std::uint64_t{tile} * d.info.sram_bytes + (address - kSramBase);
+  for (std::size_t done = 0; done < count;) {
+    const std::size_t piece = std::min(count - done, kWordsAtOnce);
+    auto* bytes = reinterpret_cast<std::uint8_t*>(words + done);
+    const PciStatus status =
+        write ? t.memory_write(bus + 4 * done, bytes, 4 * piece) : t.memory_read(bus + 4 * done, bytes, 4 * piece);
+    if (status == PciStatus::completer_abort)
+      throw Error(Category::device_exception, "the IPU refused an access to the memory of a running tile",
+                  fmt::format("{} tile {} address 0x{:x}", name(d), tile, address),
+                  "access tiles before start, in a host sync or after the program has stopped");
+    if (status != PciStatus::ok)
+      throw Error(Category::device_exception, "no answer from tile memory", fmt::format("{} tile {}", name(d), tile));
+    // A device that is gone answers like one whose memory holds ones.
+    if (!write && words[done] == 0xffffffff && words[done + piece - 1] == 0xffffffff) check_alive(d);
+    done += piece;
+  }
+}
+
+bool Driver::Impl::loader_done(Device& d, std::uint64_t limit_ns) {
+  const std::uint64_t begin = t.now_ns();
+  while ((d.pending >> kLoader & 1) == 0) {
+    const std::uint64_t spent = t.now_ns() - begin;
+    if (spent < limit_ns && wait_for_interrupt(limit_ns - spent)) continue;
+    check_alive(d);
+    throw Error(Category::no_progress, "the chip's loader did not end in time", name(d),
+                "recover the IPU, or power its card off and on");
+  }
+  d.pending &= ~(1u << kLoader);
+  const bool failed = chip::kStatusLoaderError.get(read(d, chip::kStatus)) != 0;
+  write(d, chip::kInterruptStatus, 1u << kLoader);
+  return !failed;
+}
+
+void Driver::Impl::check_records(const Device& d, const std::vector<LoadRecord>& records) const {
+  for (const LoadRecord& r : records) {
+    if ((r.tile != LoadRecord::kAllTiles && r.tile >= d.info.tiles) || r.address < kSramBase || r.address % 4 != 0 ||
+        r.address - kSramBase + std::uint64_t{4} * r.words.size() > d.info.sram_bytes)
+      throw Error(Category::usage, "a load record lies outside tile memory",
+                  fmt::format("{} tile {} address 0x{:x}, {} words", name(d), r.tile, r.address, r.words.size()));
+  }
+}
+
+void Driver::load(const std::vector<unsigned>& ipus, const std::vector<LoadRecord>& records) {
+  if (records.empty()) return;
+  for (const unsigned ipu : ipus) impl_->check_records(impl_->own(ipu), records);
+  std::size_t words = 0;
+  for (const LoadRecord& r : records) words += r.words.size();
+  const std::uint64_t list = impl_->heap.allocate(loader_record::kBytes * records.size());
+  const std::uint64_t image = impl_->heap.allocate(4 * words);
+  std::uint8_t* entry = impl_->heap.data(list);
+  std::size_t at = 0;
+  for (const LoadRecord& r : records) {
+    const std::uint64_t from = image + 4 * at;
+    const auto count = static_cast<std::uint32_t>(r.words.size());
+    const auto tile = static_cast<std::uint16_t>(r.tile);
+    const std::uint32_t offset = r.address - kSramBase;
+    std::memcpy(entry + loader_record::host_address, &from, 8);
+    std::memcpy(entry + loader_record::words, &count, 4);
+    std::memcpy(entry + loader_record::tile, &tile, 2);
+    std::memcpy(entry + loader_record::class_mask, &r.class_mask, 2);
+    std::memcpy(entry + loader_record::offset, &offset, 4);
+    std::memcpy(impl_->heap.data(image) + 4 * at, r.words.data(), 4 * r.words.size());
+    entry += loader_record::kBytes;
+    at += r.words.size();
+  }
+  for (const unsigned ipu : ipus) {
+    const Device& d = impl_->at(ipu);
+    impl_->write(d, chip::kLoaderListLow, static_cast<std::uint32_t>(list));
+    impl_->write(d, chip::kLoaderListHigh, static_cast<std::uint32_t>(list >> 32));
+    impl_->write(d, chip::kLoaderCount, static_cast<std::uint32_t>(records.size()));
+    impl_->write(d, chip::kLoaderGo, 1);
+  }
+  const std::uint64_t limit = kLoadLimitNs * (1 + (4 * words >> 20)) * ipus.size();
+  const Device* failed = nullptr;
+  for (const unsigned ipu : ipus)
+    if (!impl_->loader_done(impl_->at(ipu), limit) && failed == nullptr) failed = &impl_->at(ipu);
+  impl_->heap.release(list);
+  impl_->heap.release(image);
+  if (failed != nullptr)
+    throw Error(Category::device_exception, "the chip's loader stopped with an error", impl_->name(*failed),
+                "load before start, in a host sync or after reset");
+}
+
+void Driver::write_tile(unsigned ipu, unsigned tile, Address address, const std::uint32_t* words, std::size_t count) {
+  (void)impl_->own(ipu);
+  impl_->access_tile(ipu, tile, address, const_cast<std::uint32_t*>(words), count, true);
+}
+
+void Driver::read_tile(unsigned ipu, unsigned tile, Address address, std::uint32_t* words, std::size_t count) {
+  impl_->access_tile(ipu, tile, address, words, count, false);
+}
+
+}  // namespace tessera::driver
