@@ -29,6 +29,7 @@ Driver::Impl::Impl(Transport& transport, std::string client_name) : t(transport)
   if (devices.empty())
     throw Error(Category::device_exception, "no IPU found on PCI Express", "",
                 "check the platform: cards, ipus_per_card");
+  for (Device& d : devices) identify(d);
   tag = read(devices.front(), chip::kOwnerTicket);
   if (tag > 1) heap.start_at((tag - 1) * kHeapStride);
   t.attach(heap);
@@ -69,7 +70,6 @@ void Driver::Impl::turn_on(const PciFunction& f) {
 }
 
 void Driver::Impl::add(const PciFunction& f) {
-  const auto ipu = static_cast<unsigned>(devices.size());
   Device d;
   d.function = f;
   d.info.function = f.at;
@@ -78,11 +78,14 @@ void Driver::Impl::add(const PciFunction& f) {
   d.info.tile_memory = f.bars[pcie::kBarTiles].address;
   turn_on(f);
   devices.push_back(d);
-  Device& device = devices.back();
-  check_alive(device);
-  device.info.tiles = read(device, chip::kTiles);
-  device.info.sram_bytes = read(device, chip::kSramBytes);
-  if (read(device, chip::kIpu) != ipu) write(device, chip::kIpu, ipu);
+  check_alive(devices.back());
+  enable_msix(devices.back());
+}
+
+void Driver::Impl::identify(Device& d) {
+  d.info.tiles = read(d, chip::kTiles);
+  d.info.sram_bytes = read(d, chip::kSramBytes);
+  if (read(d, chip::kIpu) != number(d)) write(d, chip::kIpu, number(d));
 }
 
 void Driver::Impl::enable_msix(const Device& d) {
@@ -130,7 +133,6 @@ void Driver::Impl::claim(Device& d) {
                 name(d), "release it there first, or choose another IPU");
   for (std::size_t i = 0; i < kNameWords; ++i)
     write(d, chip::kOwnerName + static_cast<std::uint32_t>(4 * i), name_word(client, i));
-  enable_msix(d);
   d.claimed = true;
   d.boots_later = true;  // for all we know: start() writes the register
 }
@@ -166,6 +168,7 @@ void Driver::Impl::restore(const Device& d) {
       t.config_write(f.at, pcie::kBar0 + 4 * (bar + 1), 4, static_cast<std::uint32_t>(f.bars[bar].address >> 32));
   }
   turn_on(f);
+  enable_msix(d);
 }
 
 void Driver::claim(unsigned ipu) { impl_->claim(impl_->at(ipu)); }
@@ -200,8 +203,8 @@ void Driver::recover(unsigned ipu) {
   if (id != (std::uint32_t{pcie::kDeviceIpu} << 16 | pcie::kVendor))
     throw failed(id == 0xffffffff ? "it does not answer on PCI Express, its link is down"
                                   : fmt::format("another device answers, identity 0x{:08x}", id));
-  impl_->restore(d);
   try {
+    impl_->restore(d);
     impl_->check_alive(d);
     if (const auto now = impl_->holder(d); now && !now->mine) impl_->write(d, chip::kOwner, 0);
     d.claimed = false;

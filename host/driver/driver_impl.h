@@ -22,7 +22,7 @@ namespace tessera::driver {
 namespace chip = reg::chip;
 
 constexpr std::uint32_t kSignature = 0x54455353;  // register id
-constexpr unsigned kHostSync = 0, kException = 1, kLoader = 2, kStopped = 3, kCauses = 5;
+constexpr unsigned kHostSync = 0, kException = 1, kLoader = 2, kStopped = 3, kMailbox = 4, kCauses = 5;
 constexpr std::size_t kWordsAtOnce = 1024;  // of one access to tile memory
 /// Simulated time that a reset may take: far beyond a chip's quantum.
 constexpr std::uint64_t kResetLimitNs = 50'000'000;
@@ -79,6 +79,8 @@ class Driver::Impl {
 
   // Devices and claims (device.cpp).
   void add(const PciFunction& f);
+  /// What an IPU tells, and its number.
+  void identify(Device& d);
   void turn_on(const PciFunction& f);
   void enable_msix(const Device& d);
   void claim(Device& d);
