@@ -76,6 +76,8 @@ void visit(P&& p, V&& v) {
   v.number("latency_ns", p.pcie.latency_ns, 0, many);
   v.number("completion_timeout_us", p.pcie.completion_timeout_us, 1, many);
   v.number("max_payload_bytes", p.pcie.max_payload_bytes, 128, 4096, 128);
+  v.number("max_read_request_bytes", p.pcie.max_read_request_bytes, 128, 4096, 128);
+  v.number("outstanding", p.pcie.outstanding, 1, 65536);
   v.leave();
   v.enter("host");
   v.number("service_ns", p.host.service_ns, 0, 1000000000);

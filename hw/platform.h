@@ -98,11 +98,9 @@ struct Platform {
     unsigned card_bytes_per_cycle = 20;  ///< upstream port of the card's switch, each way
     unsigned latency_ns = 500;           ///< root port to endpoint, one way
     unsigned completion_timeout_us = 50000;
-    unsigned max_payload_bytes = 256;
-    friend bool operator==(const Pcie& a, const Pcie& b) {
-      return a.card_bytes_per_cycle == b.card_bytes_per_cycle && a.latency_ns == b.latency_ns &&
-             a.completion_timeout_us == b.completion_timeout_us && a.max_payload_bytes == b.max_payload_bytes;
-    }
+    unsigned max_payload_bytes = 256;       ///< of one packet of the link, writes and completions
+    unsigned max_read_request_bytes = 512;  ///< asked for by one request
+    unsigned outstanding = 128;  ///< of an endpoint: read requests without completion, and packets of writes on the way
   } pcie;
 
   /// Simulated time that host software takes; never wall time.

@@ -22,7 +22,7 @@ namespace tessera::driver {
 namespace chip = reg::chip;
 
 constexpr std::uint32_t kSignature = 0x54455353;  // register id
-constexpr unsigned kHostSync = 0, kException = 1, kLoader = 2, kStopped = 3, kMailbox = 4, kCauses = 5;
+constexpr unsigned kHostSync = 0, kException = 1, kLoader = 2, kStopped = 3, kMailbox = 4, kCauses = 7;
 constexpr std::size_t kWordsAtOnce = 1024;  // of one access to tile memory
 /// Simulated time that a reset may take: far beyond a chip's quantum.
 constexpr std::uint64_t kResetLimitNs = 50'000'000;

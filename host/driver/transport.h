@@ -20,7 +20,7 @@ struct PciAddress {
 };
 
 /// Answer of a memory access on PCIe. Reads that fail return all ones, as a root complex does.
-enum class PciStatus : std::uint8_t { ok, unsupported_request, completer_abort, timeout };
+enum class PciStatus : std::uint8_t { ok, unsupported_request, completer_abort, timeout, poisoned };
 
 /// A message-signalled interrupt as the host sees it: the write to the address that the driver gave for the vector.
 struct Interrupt {

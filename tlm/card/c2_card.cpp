@@ -14,13 +14,15 @@ std::uint64_t power_of_two(std::uint64_t bytes) {
 }  // namespace
 
 C2Card::C2Card(const sc_core::sc_module_name& name, const CardConfig& config)
-    : sc_module(name), down_("down"), up_("up"), switch_("switch", config.ipus, config.link) {
+    : sc_module(name), down_("down"), up_("up"), switch_("switch", config.ipus, config.link, config.max_read_request) {
   down_.out.bind(switch_.from_root);
   switch_.to_root.bind(up_.in);
   for (unsigned i = 0; i < config.ipus; ++i) {
     const std::string index = std::to_string(i);
-    endpoints_.push_back(std::make_unique<pcie::Endpoint>(("endpoint" + index).c_str(), config.register_bytes,
-                                                          power_of_two(config.tile_bytes)));
+    const pcie::EndpointConfig endpoint{config.register_bytes,   power_of_two(config.tile_bytes),
+                                        config.link.max_payload, config.max_read_request,
+                                        config.outstanding,      config.completion_timeout};
+    endpoints_.push_back(std::make_unique<pcie::Endpoint>(("endpoint" + index).c_str(), endpoint));
     for (const char* direction : {"down", "up"})
       checkers_.push_back(std::make_unique<pcie::ProtocolChecker>((direction + index).c_str()));
     pcie::ProtocolChecker &to = *checkers_[2 * i], &from = *checkers_[2 * i + 1];
@@ -29,6 +31,13 @@ C2Card::C2Card(const sc_core::sc_module_name& name, const CardConfig& config)
     endpoints_[i]->to_link.bind(from.in);
     from.out.bind(*switch_.from_endpoint[i]);
   }
+}
+
+void C2Card::inject(unsigned ipu, const pcie::Fault& fault) {
+  if (fault.kind == pcie::Fault::Kind::link_down)
+    switch_.inject(ipu, fault);
+  else
+    endpoints_[ipu]->inject(fault);
 }
 
 void C2Card::bind(pcie::RootComplex& root, unsigned port) {

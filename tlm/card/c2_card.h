@@ -16,6 +16,9 @@ struct CardConfig {
   std::uint64_t register_bytes = 0x8000;  ///< BAR0, a power of two
   std::uint64_t tile_bytes = 0;           ///< BAR2: tiles x SRAM, rounded up to a power of two by the card
   pcie::LinkTiming link;
+  unsigned max_read_request = 512;
+  unsigned outstanding = 128;
+  sc_core::sc_time completion_timeout;
 };
 
 class C2Card : public sc_core::sc_module {
@@ -25,6 +28,9 @@ class C2Card : public sc_core::sc_module {
   /// Connects to a port of the root complex.
   void bind(pcie::RootComplex& root, unsigned port);
   [[nodiscard]] pcie::Endpoint& endpoint(unsigned ipu) { return *endpoints_[ipu]; }
+  [[nodiscard]] const pcie::Switch& bridge() const { return switch_; }
+  /// A fault of PCI Express at an IPU of the card.
+  void inject(unsigned ipu, const pcie::Fault& fault);
   [[nodiscard]] unsigned ipus() const { return static_cast<unsigned>(endpoints_.size()); }
 
  private:

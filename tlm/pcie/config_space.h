@@ -12,6 +12,11 @@
 
 namespace tessera::pcie {
 
+/// What a function tells the root of an error.
+enum class ErrorMessage : std::uint8_t { none, correctable, non_fatal, fatal };
+/// The first four words of a packet, as error reporting logs them.
+using TlpHeader = std::array<std::uint32_t, 4>;
+
 class ConfigSpace {
  public:
   ConfigSpace(std::uint16_t device, std::uint32_t class_code, bool bridge);
@@ -25,6 +30,9 @@ class ConfigSpace {
   /// Sets bits from inside, whatever software may do.
   void set_bits(unsigned offset, unsigned size, std::uint32_t bits);
 
+  /// Gives the bits of `mask` their value from inside.
+  void assign_bits(unsigned offset, unsigned size, std::uint32_t mask, std::uint32_t value);
+
   /// Appends a capability of `bytes` bytes to the list; returns its offset.
   unsigned add_capability(std::uint8_t id, unsigned bytes);
   unsigned add_extended_capability(std::uint16_t id, unsigned version, unsigned bytes);
@@ -33,16 +41,27 @@ class ConfigSpace {
 
   // The standard set of every function here.
   void add_power_management();
-  void add_express(unsigned port_type, unsigned port);
+  void add_express(unsigned port_type, unsigned port, unsigned max_payload, unsigned max_read_request);
   void add_msix(unsigned vectors, unsigned bar, std::uint32_t table, std::uint32_t pending);
-  void add_aer();
+  void add_aer(unsigned port_type);
+  /// A vendor-specific extended capability of `bytes` bytes, all of them 0 and read only; returns its offset.
+  unsigned add_vendor(std::uint16_t id, unsigned bytes);
+
+  /// What is there now is what a reset gives back.
+  void power_on() { initial_ = value_; }
+  /// Hot reset (of the link above) or function-level reset. Error logs survive both, as the standard's sticky bits do;
+  /// a function-level reset also leaves the payload size and the link control.
+  enum class Reset : std::uint8_t { hot, function };
+  void reset(Reset kind);
 
   /// Offset of a capability; 0 if absent.
   [[nodiscard]] unsigned capability(std::uint8_t id) const;
   [[nodiscard]] unsigned extended_capability(std::uint16_t id) const;
 
-  [[nodiscard]] bool memory_enabled() const { return (read(kCommand, 2) & kCommandMemory) != 0; }
-  [[nodiscard]] bool bus_master() const { return (read(kCommand, 2) & kCommandBusMaster) != 0; }
+  /// The function is in D0 and answers memory accesses, or makes them.
+  [[nodiscard]] bool memory_enabled() const { return in_d0() && (read(kCommand, 2) & kCommandMemory) != 0; }
+  [[nodiscard]] bool bus_master() const { return in_d0() && (read(kCommand, 2) & kCommandBusMaster) != 0; }
+  [[nodiscard]] bool in_d0() const;
   /// The BAR that holds [address, address + bytes) and the offset in it.
   struct BarHit {
     unsigned bar = 0;
@@ -54,9 +73,17 @@ class ConfigSpace {
   [[nodiscard]] bool forwards_bus(unsigned bus) const;
   [[nodiscard]] bool forwards_memory(std::uint64_t address, std::uint64_t bytes) const;
 
-  /// Notes an error in status and error-reporting registers.
-  void log_unsupported_request();
-  void log_completer_abort();
+  /// Notes an uncorrectable error (a bit of kAer...) in status, device status and error reporting; `header` is the
+  /// first four words of the packet, if it had one. Returns the message that goes to the root.
+  ErrorMessage log(std::uint32_t error, const std::optional<TlpHeader>& header = std::nullopt);
+  /// Bridges: an error message from below may go on.
+  [[nodiscard]] bool forwards_errors() const { return (read(kBridgeControl, 2) & kBridgeSerr) != 0; }
+  /// Root ports: notes a message from a function (bus << 8 | device << 3 | function).
+  void log_message(ErrorMessage message, std::uint16_t source);
+
+  /// Bus, device and function as of the last configuration access.
+  [[nodiscard]] std::uint16_t id() const { return id_; }
+  void set_id(std::uint16_t id) { id_ = id; }
 
  private:
   struct Bar {
@@ -68,9 +95,10 @@ class ConfigSpace {
   void define_bridge();
   [[nodiscard]] static bool legal(unsigned offset, unsigned size);
 
-  std::array<std::uint8_t, 4096> value_{}, writable_{}, w1c_{};
+  std::array<std::uint8_t, 4096> value_{}, writable_{}, w1c_{}, initial_{};
   std::vector<Bar> bars_;
   bool bridge_;
+  std::uint16_t id_ = 0;
   unsigned last_capability_ = 0, next_capability_ = 0x40;
   unsigned last_extended_ = 0, next_extended_ = kExtendedStart;
 };

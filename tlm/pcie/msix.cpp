@@ -1,6 +1,7 @@
 // See msix.h.
 #include "tlm/pcie/msix.h"
 
+#include <algorithm>
 #include <cstring>
 #include <stdexcept>
 
@@ -8,7 +9,13 @@ namespace tessera::pcie {
 
 Msix::Msix(unsigned vectors, std::function<bool()> may_send, std::function<void(std::uint64_t, std::uint32_t)> send)
     : table_(4 * vectors), pending_(vectors), may_send_(std::move(may_send)), send_(std::move(send)) {
-  for (unsigned v = 0; v < vectors; ++v) table_[4 * v + kMsixVectorControl / 4] = 1;  // masked after reset
+  reset();
+}
+
+void Msix::reset() {
+  std::fill(table_.begin(), table_.end(), 0);
+  for (std::size_t v = 0; v < pending_.size(); ++v) table_[4 * v + kMsixVectorControl / 4] = 1;
+  std::fill(pending_.begin(), pending_.end(), false);
 }
 
 void Msix::raise(unsigned vector) {

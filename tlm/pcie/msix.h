@@ -15,7 +15,10 @@ class Msix {
   /// `may_send`: MSI-X enabled, function not masked, bus master on. `send(address, data)` writes the message.
   Msix(unsigned vectors, std::function<bool()> may_send, std::function<void(std::uint64_t, std::uint32_t)> send);
 
+  /// `vector` is in the table.
   void raise(unsigned vector);
+  /// As after power-on: all vectors masked, none pending.
+  void reset();
   /// Sends what has become sendable; call after any change outside the table.
   void update();
 

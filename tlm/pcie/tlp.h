@@ -2,8 +2,12 @@
 //
 // Generic payload, blocking, loosely timed: the annotated delay is the time to the completion (reads, configuration) or
 // to the arrival at the target (posted writes). Memory accesses carry the bus address; configuration accesses carry
-// bus << 20 | device << 15 | function << 12 | offset and the Tlp extension says so. An unsupported request answers
-// TLM_ADDRESS_ERROR_RESPONSE, a completer abort TLM_GENERIC_ERROR_RESPONSE.
+// bus << 20 | device << 15 | function << 12 | offset and the Tlp extension says so; error messages carry who sends
+// them in the address, hot resets nothing. An unsupported request answers TLM_ADDRESS_ERROR_RESPONSE, a completer abort
+// TLM_GENERIC_ERROR_RESPONSE; what else can become of a request stands in the extension.
+//
+// Calls come from SystemC threads and may let time pass: one picosecond where the order of packets offered at the same
+// time is settled (link.h), and for host accesses the way to the endpoint.
 #pragma once
 
 #include <tlm_utils/simple_initiator_socket.h>
@@ -13,20 +17,38 @@
 #include <systemc>
 #include <tlm>
 
+#include "tlm/pcie/config_space.h"
+
 namespace tessera::pcie {
 
-struct Tlp : tlm::tlm_extension<Tlp> {
-  enum class Kind : std::uint8_t { memory, config };
-  Kind kind = Kind::memory;
-  bool type0 = false;  ///< configuration: meant for the device on this link, not to be routed further
-
-  tlm::tlm_extension_base* clone() const override { return new Tlp(*this); }
-  void copy_from(const tlm::tlm_extension_base& other) override {
-    kind = static_cast<const Tlp&>(other).kind;
-    type0 = static_cast<const Tlp&>(other).type0;
-  }
+/// What became of a request.
+enum class Completion : std::uint8_t {
+  ok,
+  unsupported_request,
+  completer_abort,
+  timeout,     ///< no completion came
+  poisoned,    ///< the completion's data are marked as bad
+  not_master,  ///< never sent: bus mastering is off, or the function not in D0
+  link_down,   ///< never sent: the link is down
 };
 
+struct Tlp : tlm::tlm_extension<Tlp> {
+  enum class Kind : std::uint8_t { memory, config, error_message, hot_reset };
+  Kind kind = Kind::memory;
+  bool type0 = false;           ///< configuration: meant for the device on this link, not to be routed further
+  std::uint16_t requester = 0;  ///< bus << 8 | device << 3 | function
+  unsigned order = 0;           ///< of an endpoint's requests at the same time: smaller first
+  ErrorMessage message = ErrorMessage::none;
+  enum class Injected : std::uint8_t { none, lose, refuse, abort, poison } injected = Injected::none;  ///< by the root
+  bool poisoned = false;  ///< request or completion with bad data
+  bool lost = false;      ///< answer: the completion will not come
+  bool down = false;      ///< answer: the link is down
+
+  tlm::tlm_extension_base* clone() const override { return new Tlp(*this); }
+  void copy_from(const tlm::tlm_extension_base& other) override { *this = static_cast<const Tlp&>(other); }
+};
+
+[[nodiscard]] inline Tlp& tlp_of(const tlm::tlm_generic_payload& payload) { return *payload.get_extension<Tlp>(); }
 [[nodiscard]] inline bool is_config(const tlm::tlm_generic_payload& payload) {
   const Tlp* tlp = payload.get_extension<Tlp>();
   return tlp != nullptr && tlp->kind == Tlp::Kind::config;
@@ -39,15 +61,21 @@ class Request {
   ~Request() { payload.clear_extension(&tlp_); }
   Request(const Request&) = delete;
   Request& operator=(const Request&) = delete;
-  void set_type0(bool type0) { tlp_.type0 = type0; }
+  [[nodiscard]] Tlp& tlp() { return tlp_; }
+  /// What the response and the extension say.
+  [[nodiscard]] Completion completion() const;
   tlm::tlm_generic_payload payload;
 
  private:
   Tlp tlp_;
 };
 
-/// Size of header, sequence number and CRC of a packet on a link, in bytes.
-inline constexpr unsigned kTlpOverhead = 24;
+/// The header of the packet that a memory or configuration request is, as error reporting logs it.
+[[nodiscard]] TlpHeader header_of(const tlm::tlm_generic_payload& payload);
+/// Bytes of data on a link for `count` bytes at `address`: whole words, the first and the last with byte enables.
+[[nodiscard]] inline std::uint64_t data_bytes(std::uint64_t address, std::uint64_t count) {
+  return (address % 4 + count + 3) / 4 * 4;
+}
 
 /// Stands between an initiator and a target and holds both to the base protocol while the model runs: a status that is
 /// not INCOMPLETE at entry or still is at exit, a changed command, address, length or pointer, local time that runs

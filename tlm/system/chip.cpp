@@ -6,6 +6,8 @@
 namespace tessera {
 
 namespace {
+constexpr unsigned kDmaDone = 5, kDmaError = 6;  // causes of interrupts
+
 IpuHooks hooks_of(const ChipConfig& config, PacketHost* host) {
   IpuHooks hooks = config.hooks;
   hooks.host = host;
@@ -21,23 +23,40 @@ Chip::Chip(const sc_core::sc_module_name& name, const ChipConfig& config, const 
       ipu_(config.ipu, factory, pool, hooks_of(config, this)),
       network_(network),
       endpoint_(endpoint),
+      dma_("dma", endpoint, *this, [this](bool ok) { raise(ok ? kDmaDone : kDmaError); }),
       shadow_(reg::chip::kSize / 4),
       writable_(reg::chip::kSize / 4) {
   for (const reg::Register& r : reg::chip::kRegisters)
-    for (std::uint32_t i = 0; i < r.count; ++i) {
-      shadow_[(r.offset + i * r.stride) / 4] = static_cast<std::uint32_t>(r.reset);
+    for (std::uint32_t i = 0; i < r.count; ++i)
       writable_[(r.offset + i * r.stride) / 4] = static_cast<std::uint32_t>(r.writable);
-    }
-  for (unsigned t = 0; t < config_.ipu.tiles; ++t) shadow(reg::chip::kActive + 4 * (t / 32)) |= 1u << (t % 32);
-  shadow(reg::chip::kIpu) = config_.ipu.ipu;
+  power_on_registers();
   endpoint_.attach(*this);
   SC_HAS_PROCESS(Chip);
   SC_THREAD(process);
 }
 
+void Chip::power_on_registers() {
+  for (const reg::Register& r : reg::chip::kRegisters)
+    for (std::uint32_t i = 0; i < r.count; ++i)
+      shadow_[(r.offset + i * r.stride) / 4] = static_cast<std::uint32_t>(r.reset);
+  for (unsigned t = 0; t < config_.ipu.tiles; ++t) shadow(reg::chip::kActive + 4 * (t / 32)) |= 1u << (t % 32);
+  shadow(reg::chip::kIpu) = config_.ipu.ipu;
+}
+
+void Chip::function_reset() {
+  power_on_registers();
+  network_.set_member(config_.ipu.ipu, false, false);
+  dma_.reset();
+  interrupt_status_ = 0;
+  loader_busy_ = false;
+  power_on_request_ = reset_request_ = true;
+  command_.notify(sc_core::SC_ZERO_TIME);
+}
+
 void Chip::wait_until(Cycle cycle) {
   const sc_core::sc_time at = clock_.time_of(cycle);
-  if (at > sc_core::sc_time_stamp()) wait(at - sc_core::sc_time_stamp());
+  // A reset ends what the chip was about to do.
+  while (at > sc_core::sc_time_stamp() && !reset_request_) wait(at - sc_core::sc_time_stamp(), command_);
 }
 
 void Chip::process() {
@@ -68,11 +87,18 @@ void Chip::reset() {
   interrupt_status_ = 0;
   loader_error_ = false;
   exception_ = {};
+  if (power_on_request_) {
+    power_on_request_ = false;
+    refused_ = host_syncs_ = 0;
+    words_before_ = ipu_.fabric().counters();
+    packets_before_ = ipu_.packets();
+  }
   for (std::uint32_t i = 0; i < reg::chip::kBufferBytesCount; ++i)
     shadow(reg::chip::kBufferBytes + i * reg::chip::kBufferBytesStride) = 0;
 }
 
 void Chip::raise(unsigned cause) {
+  if (reset_request_) return;  // what it tells of is gone
   const bool rises = (interrupt_status_ >> cause & 1) == 0;
   interrupt_status_ |= 1u << cause;
   if (rises) endpoint_.raise(cause, sc_core::SC_ZERO_TIME);

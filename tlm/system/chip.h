@@ -5,6 +5,7 @@
 // that others see of a chip (registers, interrupts, refusals) is at its exact time.
 #pragma once
 
+#include <deque>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -15,6 +16,7 @@
 #include "hw/platform.h"
 #include "tlm/pcie/endpoint.h"
 #include "tlm/system/clock.h"
+#include "tlm/system/dma_engine.h"
 #include "tlm/system/ipu.h"
 #include "tlm/system/sync_network.h"
 
@@ -36,7 +38,7 @@ struct ChipConfig {
   Symbolizer symbolizer;
 };
 
-class Chip : public sc_core::sc_module, public pcie::EndpointFunction, public PacketHost {
+class Chip : public sc_core::sc_module, public pcie::EndpointFunction, public PacketHost, public DmaMemory {
  public:
   Chip(const sc_core::sc_module_name& name, const ChipConfig& config, const TileFactory& factory, TilePool& pool,
        SyncNetwork& network, pcie::Endpoint& endpoint);
@@ -47,6 +49,14 @@ class Chip : public sc_core::sc_module, public pcie::EndpointFunction, public Pa
   pcie::Completion bar_write(unsigned bar, std::uint64_t offset, const std::uint8_t* bytes, std::size_t count,
                              sc_core::sc_time& delay) override;
   std::size_t debug(unsigned bar, bool write, std::uint64_t offset, std::uint8_t* bytes, std::size_t count) override;
+
+  void function_reset() override;
+
+  // For the DMA engine.
+  [[nodiscard]] std::uint64_t tile_bytes() const override;
+  [[nodiscard]] bool tiles_accessible() const override { return !running(); }
+  void read_tiles(std::uint64_t offset, std::uint8_t* bytes, std::size_t count) override;
+  void write_tiles(std::uint64_t offset, const std::uint8_t* bytes, std::size_t count) override;
 
   // Packets of tiles to and from host buffers, through the address table (chip_packets.cpp).
   std::optional<Cycle> read(Cycle at, const Packet& request, std::vector<Word>& words) override;
@@ -91,11 +101,22 @@ class Chip : public sc_core::sc_module, public pcie::EndpointFunction, public Pa
   void check_cycle_limit();
   void raise(unsigned cause);
   void reset();
+  void power_on_registers();
 
   // Loader (chip_loader.cpp).
   void walk_list();
-  bool load_record(const std::uint8_t* record, sc_core::sc_time& end);
-  /// Moves bytes by bus mastering, cut at 4 KiB; `end` grows to the last completion or arrival.
+  /// Words of a record that are on their way from host memory.
+  struct Loading {
+    sc_core::sc_time end;
+    unsigned tile = 0, mask = 0;
+    std::uint32_t offset = 0;
+    std::vector<std::uint8_t> bytes;
+  };
+  /// Reads host memory as the endpoint's tags allow; `end` grows to the last completion. false: refused, or a reset.
+  bool fetch(std::uint64_t address, std::vector<std::uint8_t>& bytes, sc_core::sc_time& end);
+  bool load_record(const std::uint8_t* record, std::deque<Loading>& loading);
+  void store(const Loading& loaded);
+  /// Moves the words of a packet by bus mastering, cut at 4 KiB; `end` grows to the last completion or arrival.
   bool move_host(bool write, std::uint64_t address, std::uint8_t* bytes, std::size_t count, sc_core::sc_time& end);
   /// Bus address of the words of a packet in its host buffer; nothing if the table does not allow it.
   std::optional<std::uint64_t> translate(const Packet& packet);
@@ -106,23 +127,26 @@ class Chip : public sc_core::sc_module, public pcie::EndpointFunction, public Pa
   [[nodiscard]] std::uint32_t counter_low(std::uint64_t value);
   [[nodiscard]] std::uint32_t& shadow(std::uint32_t offset) { return shadow_[offset / 4]; }
   void apply_settings();
-  pcie::Completion access_tiles(std::uint64_t offset, std::size_t count,
-                                const std::function<void(TileModel&, Address, std::size_t, std::size_t)>& move);
+  pcie::Completion access_tiles(bool write, std::uint64_t offset, std::uint8_t* bytes, std::size_t count);
 
   ChipConfig config_;
   TileClock clock_;
   Ipu ipu_;
   SyncNetwork& network_;
   pcie::Endpoint& endpoint_;
+  DmaEngine dma_;
 
   State state_ = State::held;
   Cycle cycle_limit_ = kNever, idle_limit_ = kNever;
+  bool power_on_request_ = false;  // with reset_request_: the whole function
   bool reset_request_ = false, loader_request_ = false, boot_request_ = false, acknowledged_ = false;
   bool acknowledge_vote_ = true;
   sc_core::sc_event command_;
 
   std::vector<std::uint32_t> shadow_, writable_;
   std::uint32_t interrupt_status_ = 0, refused_ = 0, host_syncs_ = 0, latched_high_ = 0;
+  FabricCounters words_before_;  // of the time before the last reset of the function
+  std::uint64_t packets_before_ = 0;
   std::uint32_t sync_code_ = 0;
   std::uint32_t owner_tickets_ = 0;  // drivers that have come
   bool sync_vote_ = true;

@@ -23,6 +23,7 @@ std::optional<std::uint64_t> Chip::translate(const Packet& packet) {
 
 std::optional<Cycle> Chip::read(Cycle at, const Packet& request, std::vector<Word>& words) {
   wait_until(at);
+  if (reset_request_) return std::nullopt;
   const auto address = translate(request);
   words.assign(request.words, 0);
   sc_core::sc_time end = sc_core::sc_time_stamp();
@@ -33,6 +34,7 @@ std::optional<Cycle> Chip::read(Cycle at, const Packet& request, std::vector<Wor
 
 bool Chip::write(Cycle at, const Packet& packet) {
   wait_until(at);
+  if (reset_request_) return false;
   const auto address = translate(packet);
   std::vector<Word> words = packet.payload;
   sc_core::sc_time end;

@@ -1,6 +1,7 @@
 // Chip registers (BAR0) and host access to tile memory (BAR2); see chip.h and hw/registers/chip.toml.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "hw/generated/machine.h"
 #include "hw/generated/registers.h"
@@ -27,6 +28,7 @@ std::uint32_t Chip::read_register(std::uint32_t offset, Cycle at) {
            field(kTileStateActive, ipu_.active(t));
   }
   if (offset >= kTilePc && offset < kTilePc + 4 * ipu_.tiles()) return ipu_.tile((offset - kTilePc) / 4).context(0).pc;
+  if (DmaEngine::owns(offset)) return dma_.read(offset);
   const FabricCounters& words = ipu_.fabric().counters();
   switch (offset) {
     case kTiles:
@@ -58,11 +60,11 @@ std::uint32_t Chip::read_register(std::uint32_t offset, Cycle at) {
     case kInstructionsLow:
       return counter_low(ipu_.retired());
     case kWordsSentLow:
-      return counter_low(words.words_sent);
+      return counter_low(words.words_sent - words_before_.words_sent);
     case kWordsReceivedLow:
-      return counter_low(words.words_received);
+      return counter_low(words.words_received - words_before_.words_received);
     case kWordsUnheardLow:
-      return counter_low(words.words_unheard);
+      return counter_low(words.words_unheard - words_before_.words_unheard);
     case kCycleHigh:
     case kInstructionsHigh:
     case kWordsSentHigh:
@@ -72,7 +74,7 @@ std::uint32_t Chip::read_register(std::uint32_t offset, Cycle at) {
     case kInterruptStatus:
       return interrupt_status_;
     case kPackets:
-      return static_cast<std::uint32_t>(ipu_.packets());
+      return static_cast<std::uint32_t>(ipu_.packets() - packets_before_);
     case kRefusedAccesses:
       return refused_;
     case kOwnerTicket:
@@ -83,6 +85,7 @@ std::uint32_t Chip::read_register(std::uint32_t offset, Cycle at) {
 }
 
 void Chip::write_register(std::uint32_t offset, std::uint32_t value, const sc_core::sc_time& delay) {
+  if (DmaEngine::owns(offset)) return dma_.write(offset, value);
   switch (offset) {
     case kControl:
       if ((value & kControlReset.mask()) != 0) reset_request_ = true, command_.notify(delay);
@@ -113,29 +116,52 @@ void Chip::write_register(std::uint32_t offset, std::uint32_t value, const sc_co
   }
 }
 
-pcie::Completion Chip::access_tiles(std::uint64_t offset, std::size_t count,
-                                    const std::function<void(TileModel&, Address, std::size_t, std::size_t)>& move) {
+std::uint64_t Chip::tile_bytes() const { return std::uint64_t{ipu_.sram_bytes()} * ipu_.tiles(); }
+
+void Chip::read_tiles(std::uint64_t offset, std::uint8_t* bytes, std::size_t count) {
   const std::uint64_t sram = ipu_.sram_bytes();
-  if (offset + count > sram * ipu_.tiles()) return pcie::Completion::unsupported_request;
-  if (state_ == State::running || state_ == State::group_sync) {
-    ++refused_;
-    return pcie::Completion::completer_abort;
-  }
   for (std::size_t done = 0; done < count;) {
     const std::uint64_t at = offset + done;
     const std::size_t piece = std::min<std::uint64_t>(count - done, sram - at % sram);
-    move(ipu_.tile(static_cast<unsigned>(at / sram)), static_cast<Address>(kSramBase + at % sram), done, piece);
+    const TileModel& tile = std::as_const(ipu_).tile(static_cast<unsigned>(at / sram));
+    tile.read_memory(static_cast<Address>(kSramBase + at % sram), bytes + done, piece);
     done += piece;
   }
+}
+
+void Chip::write_tiles(std::uint64_t offset, const std::uint8_t* bytes, std::size_t count) {
+  const std::uint64_t sram = ipu_.sram_bytes();
+  for (std::size_t done = 0; done < count;) {
+    const std::uint64_t at = offset + done;
+    const std::size_t piece = std::min<std::uint64_t>(count - done, sram - at % sram);
+    const auto address = static_cast<Address>(kSramBase + at % sram);
+    // Whole words: a tile's memory has no narrower port.
+    const Address first = address & ~3u, end = (address + static_cast<Address>(piece) + 3) & ~3u;
+    TileModel& tile = ipu_.tile(static_cast<unsigned>(at / sram));
+    std::vector<std::uint8_t> words(end - first);
+    tile.read_memory(first, words.data(), words.size());
+    std::memcpy(words.data() + (address - first), bytes + done, piece);
+    tile.write_memory(first, words.data(), words.size());
+    done += piece;
+  }
+}
+
+pcie::Completion Chip::access_tiles(bool write, std::uint64_t offset, std::uint8_t* bytes, std::size_t count) {
+  if (offset + count > tile_bytes()) return pcie::Completion::unsupported_request;
+  if (!tiles_accessible()) {
+    ++refused_;
+    return pcie::Completion::completer_abort;
+  }
+  if (write)
+    write_tiles(offset, bytes, count);
+  else
+    read_tiles(offset, bytes, count);
   return pcie::Completion::ok;
 }
 
 pcie::Completion Chip::bar_read(unsigned bar, std::uint64_t offset, std::uint8_t* bytes, std::size_t count,
                                 sc_core::sc_time& delay) {
-  if (bar == pcie::kBarTiles)
-    return access_tiles(offset, count, [&](TileModel& tile, Address address, std::size_t done, std::size_t piece) {
-      tile.read_memory(address, bytes + done, piece);
-    });
+  if (bar == pcie::kBarTiles) return access_tiles(false, offset, bytes, count);
   const Cycle at = clock_.cycle_at(sc_core::sc_time_stamp() + delay);
   for (std::size_t i = 0; i < count; i += 4) {
     const std::uint32_t value = read_register(static_cast<std::uint32_t>(offset + i), at);
@@ -146,10 +172,7 @@ pcie::Completion Chip::bar_read(unsigned bar, std::uint64_t offset, std::uint8_t
 
 pcie::Completion Chip::bar_write(unsigned bar, std::uint64_t offset, const std::uint8_t* bytes, std::size_t count,
                                  sc_core::sc_time& delay) {
-  if (bar == pcie::kBarTiles)
-    return access_tiles(offset, count, [&](TileModel& tile, Address address, std::size_t done, std::size_t piece) {
-      tile.write_memory(address, bytes + done, piece);
-    });
+  if (bar == pcie::kBarTiles) return access_tiles(true, offset, const_cast<std::uint8_t*>(bytes), count);
   for (std::size_t i = 0; i < count; i += 4) {
     std::uint32_t value = 0;
     std::memcpy(&value, bytes + i, 4);

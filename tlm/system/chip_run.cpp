@@ -42,7 +42,7 @@ bool Chip::answer(Ipu::Outcome outcome, Cycle limit) {
     case Ipu::Outcome::running:
       ipu_.drain_packets(limit);
       wait_until(limit);
-      check_cycle_limit();
+      if (!reset_request_) check_cycle_limit();
       return true;
     case Ipu::Outcome::arrived:
       return finish_sync();
@@ -88,6 +88,7 @@ bool Chip::finish_sync() {
   if (arrived.zone == Zone::internal) {
     ipu_.drain_packets(arrived.latest);  // in its time: SystemC's must not pass it
     wait_until(arrived.latest);
+    if (reset_request_) return false;
     ipu_.release(arrived.latest + config_.platform.sync.internal, arrived.vote);
     expect_sync(arrived.latest + config_.platform.sync.internal);
     return true;
@@ -99,6 +100,7 @@ bool Chip::finish_sync() {
     return false;
   }
   wait_until(arrived.latest);
+  if (reset_request_) return false;
   state_ = State::group_sync;
   const std::shared_ptr<Meeting> meeting = network_.arrive(config_.ipu.ipu, arrived);
   while (!meeting->complete) {
@@ -125,6 +127,7 @@ bool Chip::finish_sync() {
 
 bool Chip::host_sync(Meeting& meeting) {
   wait_until(meeting.latest);
+  if (reset_request_) return false;
   state_ = State::host_sync;
   acknowledged_ = false;
   sync_code_ = ipu_.arrival()->code;
@@ -191,6 +194,7 @@ void Chip::stop_without_progress(const std::string& what) {
     if (ipu_.active(t) && ipu_.status(t) != TileStatus::sync) culprit = t;
   }
   wait_until(last);
+  if (reset_request_) return;
   stop_with_fault(no_progress, culprit, last);
   throw Error(Category::no_progress, "deadlock: " + what, "\n" + describe(),
               "every active tile has to reach the same sync; see which tile does not, and why", last);

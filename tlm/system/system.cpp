@@ -25,21 +25,31 @@ FabricTiming fabric_timing(const Platform& platform) {
   return timing;
 }
 
+namespace {
+pcie::RootConfig root_config(const Platform& p) {
+  return {p.cards, p.pcie.max_payload_bytes, p.pcie.max_read_request_bytes,
+          sc_core::sc_time(p.pcie.completion_timeout_us, sc_core::SC_US)};
+}
+}  // namespace
+
 System::System(const sc_core::sc_module_name& name, const SystemConfig& config)
     : sc_module(name),
       config_(config),
       pool_(config.threads),
       network_(config.platform.sync.group_base, config.platform.sync.group_hop, config.platform.sync.host),
-      root_("root", config.platform.cards) {
+      root_("root", root_config(config.platform)) {
   const Platform& p = config_.platform;
   CardConfig card;
   card.ipus = p.ipus_per_card;
   card.register_bytes = reg::chip::kSize;
   card.tile_bytes = std::uint64_t{p.tiles} * p.sram_bytes;
-  const double picoseconds_per_byte =
-      1e12 / static_cast<double>(p.clock_hz) / static_cast<double>(p.pcie.card_bytes_per_cycle);
-  card.link.per_byte = sc_core::sc_time(picoseconds_per_byte, sc_core::SC_PS);
+  card.link.bytes_per_cycle = p.pcie.card_bytes_per_cycle;
+  card.link.clock_hz = p.clock_hz;
   card.link.latency = sc_core::sc_time(p.pcie.latency_ns, sc_core::SC_NS);
+  card.link.max_payload = p.pcie.max_payload_bytes;
+  card.max_read_request = p.pcie.max_read_request_bytes;
+  card.outstanding = p.pcie.outstanding;
+  card.completion_timeout = sc_core::sc_time(p.pcie.completion_timeout_us, sc_core::SC_US);
   ChipConfig chip;
   chip.platform = p;
   chip.quantum = config_.quantum;
@@ -76,6 +86,26 @@ System::System(const sc_core::sc_module_name& name, const SystemConfig& config)
       };
     }
   }
+  std::vector<Injection> injections = config_.injections;
+  for (const std::string& text : p.faults) injections.push_back(parse_injection(text, "platform " + p.name));
+  for (const Injection& injection : injections)
+    if (injection.sort == "pcie") inject_pcie(injection);
+}
+
+void System::inject_pcie(const Injection& injection) {
+  const Platform& p = config_.platform;
+  const pcie::Fault fault = pcie::fault_of(injection, p.clock_hz);
+  const auto strike = [&](unsigned ipu) { cards_[ipu / p.ipus_per_card]->inject(ipu % p.ipus_per_card, fault); };
+  if (injection.place == "*") {
+    for (unsigned ipu = 0; ipu < p.ipus(); ++ipu) strike(ipu);
+    return;
+  }
+  const bool number = !injection.place.empty() && injection.place.size() < 5 &&
+                      injection.place.find_first_not_of("0123456789") == std::string::npos;
+  if (!number || std::stoul(injection.place) >= p.ipus())
+    throw Error(Category::usage, fmt::format("there is no IPU \"{}\" on PCI Express", injection.place), injection.text,
+                fmt::format("0..{}, or * for all", p.ipus() - 1));
+  strike(static_cast<unsigned>(std::stoul(injection.place)));
 }
 
 Cycle System::now() const { return TileClock(config_.platform.clock_hz).cycle_at(sc_core::sc_time_stamp()); }

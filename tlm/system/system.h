@@ -49,6 +49,10 @@ class System : public sc_core::sc_module {
   /// Cycle of SystemC's time.
   [[nodiscard]] Cycle now() const;
 
+  /// A fault of sort "pcie", before the run or in it. Throws Error(usage) for what is unknown.
+  void inject_pcie(const Injection& injection);
+  [[nodiscard]] const C2Card& card(unsigned index) const { return *cards_.at(index); }
+
   /// What ended a chip's run, once; the simulation is paused when this becomes non-null.
   std::exception_ptr take_failure();
   /// The error for a machine in which nothing can happen any more.

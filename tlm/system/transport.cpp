@@ -145,7 +145,11 @@ PciStatus status_of(pcie::Completion completion) {
       return PciStatus::ok;
     case pcie::Completion::completer_abort:
       return PciStatus::completer_abort;
-    case pcie::Completion::unsupported_request:
+    case pcie::Completion::timeout:
+      return PciStatus::timeout;
+    case pcie::Completion::poisoned:
+      return PciStatus::poisoned;
+    default:
       break;
   }
   return PciStatus::unsupported_request;

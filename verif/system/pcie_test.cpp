@@ -2,11 +2,8 @@
 // messages, error answers. Through the transport alone, with a driver only where a running chip is needed.
 #include "hw/pcie.h"
 
-#include <gtest/gtest.h>
-
-#include "host/driver/enumerate.h"
 #include "hw/error.h"
-#include "verif/system/bench.h"
+#include "verif/system/pcie_bench.h"
 
 namespace tessera {
 namespace {
@@ -15,25 +12,6 @@ using namespace testing;
 using namespace pcie;
 using driver::Driver;
 using driver::Event;
-
-struct Bus : Machine {
-  explicit Bus(const Platform& platform) : Machine(tlm_system(platform)) { transport.attach(memory); }
-  std::uint32_t config(PciAddress at, unsigned offset, unsigned size) {
-    return transport.config_read(at, offset, size);
-  }
-  void config(PciAddress at, unsigned offset, unsigned size, std::uint32_t value) {
-    transport.config_write(at, offset, size, value);
-  }
-  std::uint32_t word(std::uint64_t address, PciStatus expect = PciStatus::ok) {
-    std::uint32_t value = 0;
-    EXPECT_EQ(transport.memory_read(address, reinterpret_cast<std::uint8_t*>(&value), 4), expect);
-    return value;
-  }
-  void word(std::uint64_t address, std::uint32_t value) {
-    EXPECT_EQ(transport.memory_write(address, reinterpret_cast<const std::uint8_t*>(&value), 4), PciStatus::ok);
-  }
-  PlainMemory memory;
-};
 
 TEST(Pcie, EnumerationFindsEveryEndpointOnce) {
   const Platform p = small_platform(3, 2, 2);
