@@ -13,6 +13,7 @@ void add_compile_command(CLI::App& app, Context& context);
 void add_exec_command(CLI::App& app, Context& context);
 void add_elf(CLI::App& app, Context& context);
 void add_onnx_test(CLI::App& app, Context& context);
+void add_demo_command(CLI::App& app, Context& context);
 void add_bench_command(CLI::App& app, Context& context);
 /// platforms, isa, registers.
 void add_hw_commands(CLI::App& app, Context& context);

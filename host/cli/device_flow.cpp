@@ -182,7 +182,7 @@ int report_results(Context& context, const FlowRequest& request, Machine& machin
                    const DeviceRun& run, ReportParts& parts) {
   add_run(context.result, machine, compiled, run);
   if (!request.results.out.empty()) write_outputs(request.results.out, run);
-  context.print(fmt::format("model       {} on platform {}: {}, {} in lockstep, {} RTL", request.title,
+  context.print(fmt::format("{:<11} {} on platform {}: {}, {} in lockstep, {} RTL", request.what, request.title,
                             machine.platform().name, tiles_text(machine.platform(), compiled.executable),
                             run.statistics.lockstep_tiles, run.statistics.rtl_tiles));
   check_phases(context, machine, compiled);
@@ -192,6 +192,10 @@ int report_results(Context& context, const FlowRequest& request, Machine& machin
   if (request.check) compare(context, "reference", "check", request.check(run), failure);
   if (!request.results.expected.empty())
     compare(context, "expected", "expected", check_expected(request.results, run), failure);
+  if (request.conclude) {
+    const std::string wrong = request.conclude(machine, run);
+    if (failure.empty()) failure = wrong;
+  }
   const std::vector<TileRace> races = check_races(context, machine);
   print_run(context, machine, compiled, run);
   if (context.result.contains("wave")) {
@@ -215,7 +219,7 @@ int report_results(Context& context, const FlowRequest& request, Machine& machin
   }
   if (!failure.empty()) {
     throw Error(Category::wrong_result, "the results differ from what was expected: " + failure, request.title,
-                "--lockstep all tells whether the machine is at fault; --rtol and --atol say what is accepted");
+                request.advice);
   }
   return 0;
 }
@@ -277,7 +281,7 @@ int run_on_machine(Context& context, const FlowRequest& request, const Platform&
   bool finished = false;
   try {
     machine = std::make_unique<Machine>(context, request.machine, platform, compiled.executable, progress);
-    const DeviceRun run = run_compiled(*machine, compiled, inputs, progress);
+    const DeviceRun run = run_compiled(*machine, compiled, inputs, progress, request.inspect);
     finished = true;
     finish_waves(context, *machine);
     const int code = report_results(context, request, *machine, compiled, run, parts);

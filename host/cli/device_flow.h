@@ -22,11 +22,19 @@ struct ResultOptions {
 };
 
 struct FlowRequest {
-  std::string title;  ///< file that is run, for the summary
+  std::string title;           ///< file that is run, for the summary
+  std::string what = "model";  ///< and what it is
   MachineOptions machine;
   ResultOptions results;
   /// Compares the outputs with a reference; empty if none was asked for.
   std::function<golden::Comparison(const DeviceRun&)> check;
+  /// Looks at the machine's memory when the program has ended; may be empty.
+  std::function<void(const engine::Engine&, Machine&)> inspect;
+  /// Prints and adds to the result what is known of such a run beyond the usual; returns what is wrong with its
+  /// results, or nothing. May be empty.
+  std::function<std::string(Machine&, const DeviceRun&)> conclude;
+  /// What to do about wrong results.
+  std::string advice = "--lockstep all tells whether the machine is at fault; --rtol and --atol say what is accepted";
 };
 
 /// Runs to the end and returns 0, or throws: Error(wrong_result) if a reference or expected file differs, and whatever

@@ -80,8 +80,6 @@ Cycle parse_time(const std::string& text, const Platform& platform) {
   return static_cast<Cycle>(in_cycles);
 }
 
-namespace {
-
 Platform chosen_platform(const Platform& platform, unsigned ipus) {
   Platform chosen = platform;
   if (ipus == 0 || ipus == platform.ipus()) return chosen;
@@ -103,6 +101,8 @@ Platform chosen_platform(const Platform& platform, unsigned ipus) {
   chosen.cards = ipus / platform.ipus_per_card;
   return chosen;
 }
+
+namespace {
 
 std::vector<std::vector<TileMode>> tile_modes(const MachineOptions& options, const Platform& platform) {
   std::vector<std::vector<TileMode>> modes(platform.ipus(), std::vector<TileMode>(platform.tiles, TileMode::tlm));
@@ -150,7 +150,9 @@ std::string symbol_text(const executable::Executable& executable, TileRef tile, 
 }  // namespace
 
 Machine::Observers::Observers(const Platform& platform, const executable::Executable& executable)
-    : cycles(platform.ipus(), platform.tiles, programs_by_ipu(platform, executable)), phases(executable) {}
+    : cycles(platform.ipus(), platform.tiles, programs_by_ipu(platform, executable)),
+      phases(executable),
+      spans(platform.ipus()) {}
 
 Machine::Machine(const Context& context, const MachineOptions& options, const Platform& platform,
                  const executable::Executable& executable, Progress& progress)

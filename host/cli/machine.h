@@ -13,6 +13,7 @@
 #include "host/executable/executable.h"
 #include "host/profile/cycles.h"
 #include "host/profile/phases.h"
+#include "host/profile/spans.h"
 #include "hw/platform.h"
 #include "tlm/system/system.h"
 #include "tlm/system/transport.h"
@@ -39,6 +40,9 @@ struct MachineOptions {
   void add_to(CLI::App& app);
 };
 
+/// The platform as --ipus N leaves it: its first N IPUs (0: all). Throws Error(usage).
+[[nodiscard]] Platform chosen_platform(const Platform& platform, unsigned ipus);
+
 /// One end of a waveform's window: a cycle, or the superstep that begins or ends it ("superstep=12"). Superstep 0 runs
 /// from the start of the program to the first release, superstep n from the n-th release to the next.
 struct WaveEnd {
@@ -64,6 +68,8 @@ class Machine {
   [[nodiscard]] const profile::CycleProfile& profile() const { return observers_.cycles; }
   /// Lengths of the exchange phases against the compiler's.
   [[nodiscard]] profile::PhaseCheck& phases() { return observers_.phases; }
+  /// Parts of the supersteps on the slowest tiles.
+  [[nodiscard]] profile::SuperstepSpans& spans() { return observers_.spans; }
 
   /// Last cycle that the waveform may hold.
   [[nodiscard]] Cycle wave_end() const { return wave_ == nullptr ? 0 : wave_->options().to; }
@@ -114,9 +120,11 @@ class Machine {
     void event(const MachineEvent& event) override {
       cycles.event(event);
       phases.event(event);
+      spans.event(event);
     }
     profile::CycleProfile cycles;
     profile::PhaseCheck phases;
+    profile::SuperstepSpans spans;
   } observers_;
   std::unique_ptr<System> system_;
   std::unique_ptr<InProcessTransport> transport_;

@@ -14,6 +14,7 @@ void add_all_commands(CLI::App& app, Context& context) {
   add_exec_command(app, context);
   add_elf(app, context);
   add_onnx_test(app, context);
+  add_demo_command(app, context);
   add_bench_command(app, context);
   add_hw_commands(app, context);
 }

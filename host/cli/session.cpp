@@ -175,7 +175,7 @@ void connect(engine::Engine& engine, const CompiledModel& compiled, const std::v
 }  // namespace
 
 DeviceRun run_compiled(Machine& machine, const CompiledModel& compiled, const std::vector<model::Tensor>& inputs,
-                       Progress& progress) {
+                       Progress& progress, const std::function<void(const engine::Engine&, Machine&)>& inspect) {
   if (inputs.size() != compiled.inputs.size()) {
     throw Error(Category::usage,
                 fmt::format("the program takes {} inputs, but {} were given", compiled.inputs.size(), inputs.size()));
@@ -208,12 +208,14 @@ DeviceRun run_compiled(Machine& machine, const CompiledModel& compiled, const st
   progress.finish();
   machine.profile().finish(machine.profile().last_arrival());
   machine.phases().finish();
+  machine.spans().finish(machine.profile().last_arrival());
   run.cycles = machine.profile().last_arrival() - machine.profile().start();
   for (std::size_t i = 0; i < run.outputs.size(); ++i) {
     run.outputs[i] = model::widened(run.outputs[i], compiled.outputs[i].declared);
     run.outputs[i].name = compiled.outputs[i].name;
   }
   run.statistics = machine.statistics();
+  if (inspect) inspect(engine, machine);
   run.seconds = seconds_since(start);
   return run;
 }

@@ -47,8 +47,10 @@ struct DeviceRun {
   double seconds = 0;  ///< wall time of loading and running
 };
 
-/// Loads and runs on `machine`. `inputs` in the model's order, checked against the bindings (Error usage).
+/// Loads and runs on `machine`. `inputs` in the model's order, checked against the bindings (Error usage). `inspect`
+/// looks at memory when the program has ended, and its time counts as the run's; may be empty.
 [[nodiscard]] DeviceRun run_compiled(Machine& machine, const CompiledModel& compiled,
-                                     const std::vector<model::Tensor>& inputs, Progress& progress);
+                                     const std::vector<model::Tensor>& inputs, Progress& progress,
+                                     const std::function<void(const engine::Engine&, Machine&)>& inspect = {});
 
 }  // namespace tessera::cli

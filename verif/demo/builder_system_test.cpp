@@ -17,9 +17,9 @@ constexpr unsigned kRa = 1, kTp = 4, kA0 = 10, kA1 = 11, kA2 = 12, kA3 = 13;
 
 /// *state[0] += tp + offset, as a vertex of every worker: word tp of the block.
 std::vector<std::uint32_t> add_worker_and_offset() {
-  return {encode(Op::lw, {kA2, 0, kA0}),     encode(Op::slli, {kA3, kTp, 2}), encode(Op::add, {kA2, kA2, kA3}),
-          encode(Op::lw, {kA3, 0, kA2}),     encode(Op::add, {kA3, kA3, kTp}), encode(Op::add, {kA3, kA3, kA1}),
-          encode(Op::sw, {kA3, 0, kA2}),     encode(Op::jalr, {0, 0, kRa})};
+  return {encode(Op::lw, {kA2, 0, kA0}), encode(Op::slli, {kA3, kTp, 2}),  encode(Op::add, {kA2, kA2, kA3}),
+          encode(Op::lw, {kA3, 0, kA2}), encode(Op::add, {kA3, kA3, kTp}), encode(Op::add, {kA3, kA3, kA1}),
+          encode(Op::sw, {kA3, 0, kA2}), encode(Op::jalr, {0, 0, kRa})};
 }
 
 TileRef tile(unsigned t) { return {0, static_cast<std::uint16_t>(t)}; }

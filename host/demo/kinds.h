@@ -1,0 +1,10 @@
+// The demonstrations, one function each; registry.cpp lists them.
+#pragma once
+
+#include "host/demo/demo.h"
+
+namespace tessera::demo {
+
+[[nodiscard]] Kind all_to_all();  // alltoall.cpp
+
+}  // namespace tessera::demo

@@ -1,0 +1,108 @@
+// `tessera demo` as users meet it: every demonstration on small machines, in TLM, RTL and lockstep, on any number of
+// host threads: same figures, and values verified.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "verif/support/run_command.h"
+
+namespace tessera::test {
+namespace {
+
+using Json = nlohmann::json;
+using testing::HasSubstr;
+
+/// A platform file: pocket with some values changed.
+std::string platform_file(const std::string& directory, const std::string& name, const Json& changes) {
+  Json platform = Json::parse(read_file(source_path("hw/platforms/pocket.json")));
+  platform["name"] = name;
+  platform.merge_patch(changes);
+  const std::string file = directory + "/" + name + ".json";
+  write_file(file, platform.dump(2));
+  return file;
+}
+
+/// Runs a demonstration; its JSON result.
+Json run_demo(const std::string& directory, const std::string& label, std::vector<std::string> arguments) {
+  const std::string file = directory + "/" + label + ".json";
+  arguments.insert(arguments.begin(), "demo");
+  arguments.insert(arguments.end(), {"--json", file});
+  const Outcome outcome = tessera(arguments);
+  EXPECT_EQ(outcome.exit_code, 0) << label << ": " << outcome.err << outcome.out;
+  return Json::parse(read_file(file));
+}
+
+/// All that must not depend on how the machine is simulated.
+Json figures(const Json& result) {
+  Json same;
+  for (const char* key : {"cycles", "instructions", "exchange", "phases", "verified", "about"})
+    same[key] = result.at(key);
+  return same;
+}
+
+TEST(DemoCommand, AllToAllTakesItsCyclesInEveryModeAndOnAnyNumberOfThreads) {
+  const std::string directory = scratch_directory();
+  const Json tlm = run_demo(directory, "tlm", {"alltoall", "--platform", "pocket", "--check"});
+  EXPECT_EQ(tlm.at("verified").at(0).at("values"), 16 * 15 * (1 + 2 + 8));
+  EXPECT_EQ(tlm.at("exchange").at("phases_compared"), 3);
+  EXPECT_EQ(tlm.at("exchange").at("words_received"), 16 * 15 * (1 + 2 + 8));
+  for (const std::vector<std::string>& more : std::vector<std::vector<std::string>>{
+           {"--rtl", "0,5"}, {"--lockstep", "3,15", "--rtl", "7"}, {"--rtl", "all"}, {"--threads", "4"}}) {
+    std::vector<std::string> arguments = {"alltoall", "--platform", "pocket"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    EXPECT_EQ(figures(run_demo(directory, "other", arguments)), figures(tlm)) << more.front();
+  }
+}
+
+TEST(DemoCommand, AllToAllOnOddMachines) {
+  const std::string directory = scratch_directory();
+  const std::string three = platform_file(directory, "three", {{"tiles", 3}, {"ipus_per_card", 2}});
+  const Json one = run_demo(directory, "one", {"alltoall", "--platform", three, "--words", "5"});
+  EXPECT_EQ(one.at("verified").at(0).at("values"), 3 * 2 * 5);
+  const Json both = run_demo(directory, "both", {"alltoall", "--platform", three, "--ipus", "2", "--words", "5"});
+  EXPECT_EQ(both.at("verified").at(0).at("values"), 2 * 3 * 2 * 5);
+  EXPECT_EQ(both.at("exchange").at("phases_compared"), 2);
+  const std::string lonely = platform_file(directory, "lonely", {{"tiles", 1}});
+  const Outcome outcome = tessera({"demo", "alltoall", "--platform", lonely});
+  EXPECT_EQ(outcome.exit_code, 3);
+  EXPECT_THAT(outcome.err, HasSubstr("nobody to exchange with"));
+  const std::string small = platform_file(directory, "small", {{"tiles", 600}, {"sram_bytes", 65536}});
+  const Outcome full = tessera({"demo", "alltoall", "--platform", small, "--words", "16"});
+  EXPECT_EQ(full.exit_code, 4);
+  EXPECT_THAT(full.err, HasSubstr("bytes"));
+}
+
+TEST(DemoCommand, TheExecutableRunsAlone) {
+  const std::string directory = scratch_directory();
+  const std::string file = directory + "/alltoall.tsx";
+  const Json demo = run_demo(directory, "demo", {"alltoall", "--platform", "pocket", "-o", file});
+  const Outcome outcome = tessera({"exec", file, "--json", directory + "/exec.json"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Json exec = Json::parse(read_file(directory + "/exec.json"));
+  EXPECT_EQ(exec.at("cycles"), demo.at("cycles"));
+  EXPECT_EQ(exec.at("exchange").at("words_received"), demo.at("exchange").at("words_received"));
+}
+
+TEST(DemoCommand, ReportAndWave) {
+  const std::string directory = scratch_directory();
+  const Json demo = run_demo(directory, "demo",
+                             {"alltoall", "--platform", "pocket", "--words", "1", "--rtl", "2", "--report",
+                              directory + "/report", "--wave", directory + "/a.vcd", "--wave-scope", "tile2.*"});
+  EXPECT_GT(demo.at("wave").at("changes"), 100);
+  const Json report = Json::parse(read_file(directory + "/report/report.json"));
+  EXPECT_EQ(report.at("phases"), demo.at("phases"));
+  EXPECT_THAT(read_file(directory + "/report/report.txt"), HasSubstr("pieces of 1 word"));
+}
+
+TEST(DemoCommand, WrongUseIsSaid) {
+  const Outcome unknown = tessera({"demo", "nothing", "--platform", "pocket"});
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("valid names: "));
+  const Outcome number = tessera({"demo", "alltoall", "--platform", "pocket", "--words", "65"});
+  EXPECT_EQ(number.exit_code, 2);
+  EXPECT_THAT(number.err, HasSubstr("from 1 to 64"));
+}
+
+}  // namespace
+}  // namespace tessera::test
