@@ -13,6 +13,7 @@
 #include "verif/bench/exchange_bench.h"
 #include "verif/bench/figure.h"
 #include "verif/bench/iss_bench.h"
+#include "verif/bench/link_bench.h"
 #include "verif/bench/rtl_bench.h"
 #include "verif/cosim/shutdown.h"
 
@@ -41,6 +42,7 @@ std::vector<Benchmark> benchmarks(const Context& context) {
        [models](const bench::Effort& effort) { return bench::run_lockstep_bench(effort, models); }},
       {"exchange", "supersteps and exchange phases of 1216 TLM tiles",
        [&context](const bench::Effort& effort) { return bench::run_exchange_bench(effort, context.threads); }},
+      {"link", "packets over an IPU-Link", bench::run_link_bench},
       {"digits", "the digits network: compiled, and run in TLM, RTL and lockstep",
        [&context](const bench::Effort& effort) { return run_digits_bench(context, effort); }},
   };
