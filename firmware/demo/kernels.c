@@ -4,13 +4,11 @@
 #include "tessera/vertex.h"
 #include "tessera/xtile.h"
 
-/* Murmur3's finaliser: every bit of the index changes half of the result. */
+/* A word in which neighbouring indices differ all over: odd multipliers around a shift. */
 static inline u32 mix(u32 x) {
-  x ^= x >> 16;
-  x *= 0x85ebca6bu;
-  x ^= x >> 13;
-  x *= 0xc2b2ae35u;
-  return x ^ x >> 16;
+  x *= 0x9e3779b1u;
+  x ^= x >> 15;
+  return x * 0x85ebca6bu;
 }
 
 /* y[k] = value(seed, first + k x step) for rows x columns elements: a signed 32-bit number x 2^-31, rounded once; 0
@@ -23,9 +21,9 @@ VERTEX_MULTI(FillSeeded_f32, OUT(f32, y), VALUE(u32, seed), VALUE(u32, first), V
     const u32 first = state->first + r * state->step;
     u32 live = first < state->end ? state->end - first : 0;
     if (live > columns) live = columns;
-    for (u32 k = worker; k < live; k += 6) y[k] = (f32)(i32)mix(seed ^ mix(first + k)) * 0x1p-31f;
-    for (u32 k = worker; k < columns; k += 6)
-      if (k >= live) y[k] = 0;
+    u32 k = worker;
+    for (; k < live; k += 6) y[k] = (f32)(i32)mix(seed + first + k) * 0x1p-31f;
+    for (; k < columns; k += 6) y[k] = 0;
   }
 }
 

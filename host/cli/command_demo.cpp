@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 
@@ -43,7 +44,8 @@ struct Row {
   std::string step;
   std::uint32_t phase = 0xFFFFFFFF;  ///< of the program
   profile::Span span;
-  std::uint64_t bound = 0;  ///< cycles of one execution; 0 is none
+  std::uint64_t bound = 0;   ///< cycles of one execution; 0 is none
+  std::uint64_t cycles = 0;  ///< release to release, all executions
   std::string reason;
 };
 
@@ -62,6 +64,7 @@ std::vector<Row> rows_of(Machine& machine, const demo::Demonstration& demonstrat
         rows.push_back(std::move(row));
       }
       Row& row = rows[at->second];
+      row.cycles = std::max(row.cycles, span.total());
       row.span.executions = std::max(row.span.executions, span.executions);
       row.span.moving = std::max(row.span.moving, span.moving);
       row.span.longest_moving = std::max(row.span.longest_moving, span.longest_moving);
@@ -104,6 +107,33 @@ void tell_phases(Context& context, Machine& machine, const demo::Demonstration& 
       entry["bound"] = row.bound;
       entry["ratio"] = ratio;
     }
+    list.push_back(std::move(entry));
+  }
+}
+
+/// Cycles of what counts as one thing, printed and added to the result.
+void tell_totals(Context& context, Machine& machine, const demo::Demonstration& demonstration) {
+  auto& list = context.result["totals"] = nlohmann::ordered_json::array();
+  const std::vector<Row> rows = rows_of(machine, demonstration);
+  for (const demo::Total& total : demonstration.totals) {
+    std::uint64_t cycles = 0;
+    for (const Row& row : rows)
+      if (std::find(total.steps.begin(), total.steps.end(), row.step) != total.steps.end()) cycles += row.cycles;
+    const double each = static_cast<double>(cycles) / static_cast<double>(total.times);
+    std::string text = fmt::format("{:<11} {} {:.0f} cycles", "total", total.name, each);
+    nlohmann::ordered_json entry = {{"name", total.name}, {"cycles", each}};
+    if (total.bound != 0) {
+      entry["bound"] = total.bound;
+      entry["ratio"] = each / static_cast<double>(total.bound);
+      text += fmt::format(", bound {}, ratio {:.3f}", total.bound, each / static_cast<double>(total.bound));
+    }
+    if (total.units != 0) {
+      const double rate = static_cast<double>(total.units) / each;
+      entry[total.unit + "_per_cycle"] = rate;
+      text += fmt::format(", {:.1f} {} a cycle: {:.3g} a second", rate, total.unit,
+                          rate * static_cast<double>(machine.platform().clock_hz));
+    }
+    context.print(text + (total.reason.empty() ? "" : "  " + total.reason));
     list.push_back(std::move(entry));
   }
 }
@@ -175,6 +205,7 @@ int run_demo(Context& context, const DemoOptions& options) {
     for (const char* key : {"batch", "chunk"}) context.result.erase(key);
     context.result["about"] = demonstration.about;
     tell_phases(context, machine, demonstration);
+    tell_totals(context, machine, demonstration);
     const std::string failure = tell_verdicts(context, verdicts);
     context.result["wall"]["seconds"] = seconds();
     context.result["wall"]["peak_mib"] = peak_mib();

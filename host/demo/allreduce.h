@@ -22,8 +22,8 @@
 
 namespace tessera::demo {
 
-/// Reads words of a tile's memory.
-using ReadTile = std::function<void(TileRef, Address, std::uint32_t* words, std::size_t count)>;
+/// The words of a tensor of one instance, row-major: Memory::tensor.
+using Reader = std::function<std::vector<std::uint32_t>(const std::string& tensor, std::size_t instance)>;
 
 struct AllReduceOptions {
   std::uint64_t bytes = 1024;  ///< of a replica's vector, a multiple of 4
@@ -45,7 +45,7 @@ class AllReduce {
 
   [[nodiscard]] executable::Executable build();
   /// Compares every word of the result on every IPU with the host's sum.
-  [[nodiscard]] Comparison check(const ReadTile& read) const;
+  [[nodiscard]] Comparison check(const Reader& read) const;
   /// Element g of the sum, by the host, in the order of the machine.
   [[nodiscard]] float expected(std::uint64_t g) const;
 

@@ -23,6 +23,10 @@ executable::Executable AllReduce::build() {
   const unsigned align = pitch_ >= kPacketMaxWords ? 4 * kPacketMaxWords : 8;
   data_ = builder.allocate(pitch_ * ipus(), align);
   buffer_ = builder.allocate(ring_way_ ? pitch_ : pitch_ * ipus(), align);
+  std::vector<executable::TensorRun> runs;
+  const std::uint64_t piece = std::uint64_t{pitch_} * ipus();
+  for (unsigned k = 0; k < tiles_.size(); ++k) runs.push_back({tiles_[k], data_, 4, k * piece, piece});
+  builder.tensor("sum", executable::Type::f32, {tiles_.size(), piece}, std::move(runs));
   fill(builder);
   if (ring_way_) {
     build_ring(builder);

@@ -56,10 +56,22 @@ struct Bound {
   std::string reason;  ///< "links: 3.2 MB over 36.5 B a cycle"
 };
 
+/// A part of the program that counts as one thing: cycles from its first release to its end.
+struct Total {
+  std::string name;                ///< "all-reduce"
+  std::vector<std::string> steps;  ///< names of the steps that begin its supersteps
+  std::uint64_t times = 1;         ///< that it runs; cycles are told for one
+  std::uint64_t bound = 0;         ///< lower bound of one, cycles; 0 is none
+  std::string reason;
+  std::uint64_t units = 0;  ///< done by one; 0 is nothing to tell
+  std::string unit;         ///< "points"
+};
+
 struct Demonstration {
   executable::Executable executable;
   std::vector<std::string> about;  ///< lines for the reader: what runs, in figures
   std::vector<Bound> bounds;       ///< of packet steps; exchange steps have theirs in the executable
+  std::vector<Total> totals;
   std::function<std::vector<Verdict>(const Memory&)> verify;
 };
 

@@ -5,6 +5,8 @@
 
 namespace tessera::demo {
 
+[[nodiscard]] Kind all_reduce();  // kind_allreduce.cpp
+[[nodiscard]] Kind stencil();     // kind_stencil.cpp
 [[nodiscard]] Kind all_to_all();  // alltoall.cpp
 
 }  // namespace tessera::demo

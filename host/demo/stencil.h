@@ -35,7 +35,7 @@ class Stencil {
 
   [[nodiscard]] executable::Executable build();
   /// Compares every point after the last step with the host's.
-  [[nodiscard]] Comparison check(const ReadTile& read) const;
+  [[nodiscard]] Comparison check(const Reader& read) const;
   /// The field after all steps, row-major, by the host.
   [[nodiscard]] std::vector<float> reference() const;
 

@@ -42,11 +42,9 @@ class DemoMachine {
   }
   engine::Engine& engine() { return *engine_; }
   System& system() { return *system_; }
-  /// Reads tile memory through the driver while the program stands.
-  std::function<void(TileRef, Address, std::uint32_t*, std::size_t)> reader() {
-    return [this](TileRef tile, Address address, std::uint32_t* words, std::size_t count) {
-      driver_->read_tile(tile.ipu, tile.tile, address, words, count);
-    };
+  /// Words of tensors by name and instance, while the program stands.
+  std::function<std::vector<std::uint32_t>(const std::string&, std::size_t)> reader() {
+    return [this](const std::string& tensor, std::size_t instance) { return read<std::uint32_t>(tensor, instance); };
   }
   const executable::Executable& executable() const { return loaded_; }
   const std::vector<std::uint8_t>& bytes() const { return bytes_; }
