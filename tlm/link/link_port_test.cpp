@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "hw/error.h"
+#include "hw/generated/registers.h"
+#include "tlm/link/link_registers.h"
 #include "tlm/link/link_test_bench.h"
 
 namespace tessera {
@@ -414,6 +416,58 @@ TEST(LinkPort, ResetOfOneEnd) {
   EXPECT_EQ(received, 40u);
   EXPECT_EQ(bench.a.counters().sequence_errors + bench.b.counters().sequence_errors, 0u);
   EXPECT_EQ(bench.failures.size(), 1u);
+}
+
+TEST(LinkPort, Registers) {
+  using namespace reg::chip;
+  const Platform p = load_platform("c2");
+  LinkBench bench(p);
+  LinkRegisters a("ra"), b("rb");
+  a.add(bench.a, {1, 3, Topology::Port::Use::direct});
+  b.add(bench.b, {0, 3, Topology::Port::Use::rail});
+  std::uint32_t high = 77;
+  EXPECT_TRUE(LinkRegisters::covers(kLinkStatus));
+  EXPECT_TRUE(LinkRegisters::covers(0x33FC));
+  EXPECT_FALSE(LinkRegisters::covers(0x3400));
+  EXPECT_FALSE(LinkRegisters::covers(0x2FFC));
+  EXPECT_EQ(a.read(kLinkStatus, high), 1u);
+  EXPECT_EQ(a.read(kLinkStatus + 64, high), 0u) << "absent";
+  EXPECT_EQ(a.read(kLinkPeer, high), 1u | 3u << 8);
+  EXPECT_EQ(b.read(kLinkPeer, high), 0u | 3u << 8 | 2u << 16);
+  // Writes act at their time, in order of time.
+  const sc_core::sc_time cycles = sc_core::sc_time(625, sc_core::SC_PS);
+  a.write(kLinkControl, 1, 100 * cycles);
+  b.write(kLinkControl, 1, 200 * cycles);
+  b.write(kLinkControl, 2, 50 * cycles);
+  a.write(kLinkControl + 64, 1, 0 * cycles);
+  a.write(kLinkPacketsSent, 5, 0 * cycles);
+  bench.run_to(100);
+  EXPECT_EQ(a.read(kLinkStatus, high), 2u);
+  EXPECT_EQ(b.read(kLinkStatus, high), 1u);
+  bench.run_to(200 + p.link.training - 1);
+  EXPECT_EQ(b.read(kLinkStatus, high), 2u);
+  bench.run_to(200 + p.link.training);
+  EXPECT_EQ(b.read(kLinkStatus, high), 3u | 8u << 8);
+  LinkBench::inject(bench.a, "bit_errors");
+  stream(bench, 12, kNever);
+  bench.a.send(test_packet(5, 0));
+  EXPECT_EQ(a.read(kLinkOutstanding, high), 2u) << "the last is not acknowledged yet";
+  bench.run_to(bench.now() + 1000);
+  EXPECT_EQ(a.read(kLinkOutstanding, high), 0u);
+  EXPECT_EQ(a.read(kLinkPacketsSent, high), 13u);
+  EXPECT_EQ(b.read(kLinkPacketsReceived, high), 13u);
+  EXPECT_EQ(a.read(kLinkWordsSentLow, high), 12 * 260u + 9);
+  EXPECT_EQ(high, 0u);
+  EXPECT_EQ(b.read(kLinkWordsReceivedLow, high), 12 * 260u + 9);
+  EXPECT_EQ(b.read(kLinkCrcErrors, high), 1u);
+  EXPECT_EQ(b.read(kLinkSequenceErrors, high), 1u);
+  EXPECT_EQ(a.read(kLinkReplays, high), 2u);
+  EXPECT_EQ(a.read(kLinkTrainings, high), 1u);
+  EXPECT_EQ(a.read(kLinkBusyCycles, high), line_cycles(p, 14 * 1048 + 8 + 36) - 1);
+  EXPECT_EQ(a.read(kLinkStalledCycles, high), 0u);
+  a.write(kLinkControl, 2, sc_core::SC_ZERO_TIME);
+  bench.settle();
+  EXPECT_EQ(b.read(kLinkStatus, high), 1u);
 }
 
 TEST(LinkPort, RefusesWhatItDoesNotKnow) {
