@@ -8,7 +8,10 @@ target_compile_options(tessera_options INTERFACE -Wall -Wextra -ffp-contract=off
 if(TESSERA_WERROR)
   target_compile_options(tessera_options INTERFACE -Werror)
 endif()
-if(TESSERA_SANITIZE)
+if(TESSERA_SANITIZE STREQUAL "thread")
+  target_compile_options(tessera_options INTERFACE -fsanitize=thread -fno-omit-frame-pointer -Wno-tsan -Wno-maybe-uninitialized)
+  target_link_options(tessera_options INTERFACE -fsanitize=thread)
+elseif(TESSERA_SANITIZE)
   # GCC 12 takes parts of std::regex for uninitialised in instrumented code.
   target_compile_options(tessera_options INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=all
                                                    -fno-omit-frame-pointer -Wno-maybe-uninitialized)

@@ -8,6 +8,7 @@
 #include "host/cli/commands.h"
 #include "host/cli/digits_bench.h"
 #include "host/cli/rtl_factory.h"
+#include "host/cli/scale_bench.h"
 #include "hw/error.h"
 #include "verif/bench/amp_bench.h"
 #include "verif/bench/exchange_bench.h"
@@ -43,6 +44,8 @@ std::vector<Benchmark> benchmarks(const Context& context) {
       {"exchange", "supersteps and exchange phases of 1216 TLM tiles",
        [&context](const bench::Effort& effort) { return bench::run_exchange_bench(effort, context.threads); }},
       {"link", "packets over an IPU-Link", bench::run_link_bench},
+      {"scale", "host threads, empty supersteps, exchange against memcpy, boot and memory of whole machines",
+       [&context](const bench::Effort& effort) { return run_scale_bench(context, effort); }},
       {"digits", "the digits network: compiled, and run in TLM, RTL and lockstep",
        [&context](const bench::Effort& effort) { return run_digits_bench(context, effort); }},
   };
