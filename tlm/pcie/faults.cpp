@@ -12,13 +12,13 @@ namespace tessera::pcie {
 namespace {
 using Kind = Fault::Kind;
 constexpr std::array<std::pair<const char*, Kind>, 8> kKinds{{{"lose_completion", Kind::lose_completion},
-                                                             {"lose_answer", Kind::lose_answer},
-                                                             {"poison_read", Kind::poison_read},
-                                                             {"poison_write", Kind::poison_write},
-                                                             {"poison_answer", Kind::poison_answer},
-                                                             {"refuse", Kind::refuse},
-                                                             {"abort", Kind::abort},
-                                                             {"link_down", Kind::link_down}}};
+                                                              {"lose_answer", Kind::lose_answer},
+                                                              {"poison_read", Kind::poison_read},
+                                                              {"poison_write", Kind::poison_write},
+                                                              {"poison_answer", Kind::poison_answer},
+                                                              {"refuse", Kind::refuse},
+                                                              {"abort", Kind::abort},
+                                                              {"link_down", Kind::link_down}}};
 }  // namespace
 
 Fault fault_of(const Injection& injection, std::uint64_t clock_hz) {

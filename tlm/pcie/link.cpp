@@ -22,8 +22,8 @@ LinkDirection::LinkDirection(const LinkTiming& timing, unsigned senders)
     : timing_(timing), order_(senders), settled_(senders) {}
 
 std::uint64_t LinkDirection::first_fit(std::uint64_t from, std::uint64_t length) const {
-  auto span = std::lower_bound(taken_.begin(), taken_.end(), from,
-                               [](const Span& s, std::uint64_t at) { return s.to <= at; });
+  auto span =
+      std::lower_bound(taken_.begin(), taken_.end(), from, [](const Span& s, std::uint64_t at) { return s.to <= at; });
   for (; span != taken_.end() && span->from < from + length; ++span) from = std::max(from, span->to);
   return from;
 }

@@ -211,8 +211,7 @@ void DmaEngine::retire() {
     if (flight.error != Error::none) fail(flight.error, flight.descriptor);
     if (error_ != Error::none) continue;  // what comes behind an error is not used
     if (flight.is_list) {
-      std::copy(flight.bytes.begin(), flight.bytes.end(),
-                list_.begin() + static_cast<std::ptrdiff_t>(flight.place));
+      std::copy(flight.bytes.begin(), flight.bytes.end(), list_.begin() + static_cast<std::ptrdiff_t>(flight.place));
       continue;
     }
     if (!flight.to_host) {

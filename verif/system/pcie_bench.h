@@ -75,7 +75,8 @@ struct ReadyBus : Bus {
   void start_dma_list(unsigned ipu, std::uint64_t list, std::uint32_t count) {
     set_dma(ipu, list, 0, count, static_cast<std::uint32_t>(reg::chip::kDmaControlList.mask()));
   }
-  void set_dma(unsigned ipu, std::uint64_t host, std::uint64_t tile_offset, std::uint32_t bytes, std::uint32_t control) {
+  void set_dma(unsigned ipu, std::uint64_t host, std::uint64_t tile_offset, std::uint32_t bytes,
+               std::uint32_t control) {
     const std::uint32_t words[] = {static_cast<std::uint32_t>(host),
                                    static_cast<std::uint32_t>(host >> 32),
                                    static_cast<std::uint32_t>(tile_offset),
@@ -101,9 +102,7 @@ struct ReadyBus : Bus {
     word(reg(ipu, reg::chip::kInterruptStatus), 0x60);
     return message->data == 5;
   }
-  unsigned dma_error(unsigned ipu) {
-    return static_cast<unsigned>(reg::chip::kDmaStatusError.get(dma_status(ipu)));
-  }
+  unsigned dma_error(unsigned ipu) { return static_cast<unsigned>(reg::chip::kDmaStatusError.get(dma_status(ipu))); }
   /// Bytes of tile memory, seen without time passing.
   std::vector<std::uint8_t> peek(unsigned ipu, std::uint64_t offset, std::size_t count) {
     std::vector<std::uint8_t> bytes(count);

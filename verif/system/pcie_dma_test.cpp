@@ -24,7 +24,8 @@ TEST(Dma, EverySizeAndAlignmentBothWaysLeavesItsNeighboursAlone) {
         for (unsigned t = 0; t < 8; ++t) {
           auto* host = b.memory.bytes.data() + (kHost - PlainMemory::kBase);
           std::vector<std::uint8_t> tile(kArea);
-          for (unsigned i = 0; i < kArea; ++i) host[i] = pattern(i + size), tile[i] = static_cast<std::uint8_t>(~pattern(i));
+          for (unsigned i = 0; i < kArea; ++i)
+            host[i] = pattern(i + size), tile[i] = static_cast<std::uint8_t>(~pattern(i));
           b.poke(0, kTile, tile);
           std::vector<std::uint8_t> want_host(host, host + kArea), want_tile = tile;
           if (to_host)

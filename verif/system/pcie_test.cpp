@@ -165,6 +165,30 @@ TEST(Msix, BusMasterOffHoldsTheMessage) {
   b.expect_one();
 }
 
+TEST(Msix, CauseThatFallsWhileMaskedIsStillTold) {
+  MsixBus b;
+  b.word(b.table + kMsixVectorControl, 1);
+  b.raise();
+  b.expect_held();
+  b.word(b.function.bars[0].address + reg::chip::kInterruptStatus, 0xff);
+  std::uint64_t pending = 0;
+  EXPECT_EQ(b.transport.memory_read(b.pending, reinterpret_cast<std::uint8_t*>(&pending), 8), PciStatus::ok);
+  EXPECT_EQ(pending, 1u << 2);
+  b.word(b.table + kMsixVectorControl, 0);
+  b.expect_one();
+}
+
+TEST(Msix, MsixOffHoldsTheMessage) {
+  MsixBus b;
+  b.control(0);
+  b.raise();
+  b.expect_held();
+  b.control(kMsixEnable | kMsixFunctionMask);
+  b.expect_held();
+  b.control(kMsixEnable);
+  b.expect_one();
+}
+
 TEST(Msix, TableTakesFourAndEightBytesOnly) {
   MsixBus b;
   const std::uint64_t two = 0x0000'0001'0000'1234ull;  // data and control of vector 2
