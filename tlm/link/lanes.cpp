@@ -2,6 +2,7 @@
 #include "tlm/link/lanes.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace tessera {
 
@@ -13,68 +14,92 @@ class PacketLanes::Port : public PacketPort {
     if (first) {
       const auto room = lanes_.room(tile_, c);
       if (!room || *room != c) return false;
-      start_ = c;
       words_.clear();
     }
     words_.push_back(word);
-    if (last) lanes_.waiting_[tile_].push_back({c + 1, Packet::from_words(words_)});
+    if (last) complete_.emplace_back(c + 1, Packet::from_words(words_));
     return true;
   }
 
   std::optional<std::pair<Word, bool>> receive(Cycle c) override {
     auto& queue = lanes_.deliveries_[tile_];
-    if (queue.empty() || c < queue.front().first) return std::nullopt;
+    // A tile whose window is closed may have been run past the cycle of a word: it gets it as soon as it looks.
+    if (queue.empty() || c < queue.front().first + taken_) return std::nullopt;
     const Packet& packet = queue.front().packet;
-    const auto k = static_cast<unsigned>(c - queue.front().first);
-    const bool last = k + 1 == packet.lane_words();
-    const Word word = packet.lane_word(k);
-    if (last) queue.pop_front();
+    const Word word = packet.lane_word(taken_++);
+    const bool last = taken_ == packet.lane_words();
+    if (last) queue.pop_front(), taken_ = 0;
     return std::make_pair(word, last);
   }
+
+  /// Packets that the tile has sent whole, to be put before its lane. A tile's own thread runs it; lanes are shared.
+  std::vector<std::pair<Cycle, Packet>> complete_;
+  unsigned taken_ = 0;  ///< words of the first delivery
 
  private:
   PacketLanes& lanes_;
   unsigned tile_;
-  Cycle start_ = 0;
   std::vector<Word> words_;
 };
 
-PacketLanes::PacketLanes(const LaneTiming& timing, PacketHost* host)
-    : timing_(timing), host_(host), waiting_(timing.tiles), freed_(timing.tiles), deliveries_(timing.tiles) {
-  const unsigned columns = (timing.tiles + timing.tiles_per_column - 1) / timing.tiles_per_column;
-  lanes_.resize(std::size_t{columns} * timing.lanes_per_column);
-  lane_tiles_.resize(lanes_.size());
-  for (unsigned t = 0; t < timing.tiles; ++t) {
-    lane_tiles_[lane_of(t)].push_back(t);
-    ports_.push_back(std::make_unique<Port>(*this, t));
-  }
-}
+PacketLanes::PacketLanes(const LaneTiming& timing)
+    : timing_(timing),
+      lanes_(timing.lanes()),
+      waiting_(timing.tiles),
+      freed_(timing.tiles),
+      ports_(timing.tiles),
+      deliveries_(timing.tiles),
+      recent_(timing.tiles),
+      is_touched_(timing.tiles) {}
 
 PacketLanes::~PacketLanes() = default;
+PacketLanes& PacketLanes::operator=(PacketLanes&&) noexcept = default;
 
 void PacketLanes::reset() {
-  for (Lane& lane : lanes_) lane = {};
-  for (auto& queue : waiting_) queue.clear();
-  for (auto& queue : freed_) queue.clear();
-  for (auto& queue : deliveries_) queue.clear();
+  const std::vector<unsigned> made = std::move(pin_level_);
+  const std::uint64_t packets = packets_;
+  *this = PacketLanes(timing_);
+  packets_ = packets;
+  for (unsigned t : made) port(t);
+}
+
+bool PacketLanes::for_link(const Packet& packet) { return PacketRemote::unpack(packet.remote).kind != kRemoteHost; }
+
+PacketPort& PacketLanes::port(unsigned tile) {
+  if (!ports_[tile]) {
+    ports_[tile] = std::make_unique<Port>(*this, tile);
+    pin_level_.push_back(tile);
+  }
+  return *ports_[tile];
+}
+
+void PacketLanes::touch(unsigned tile) {
+  if (is_touched_[tile]) return;
+  is_touched_[tile] = true;
+  touched_.push_back(tile);
+}
+
+std::vector<unsigned> PacketLanes::take_touched() {
+  std::vector<unsigned> list = std::move(touched_);
+  touched_.clear();
+  for (unsigned t : list) is_touched_[t] = false;
+  return list;
+}
+
+std::vector<PacketLanes::Arrival> PacketLanes::take_arrivals() {
+  std::vector<Arrival> list = std::move(arrivals_);
   arrivals_.clear();
-  answers_.clear();
-  refused_.reset();
-  last_arrival_ = 0;
+  waiting_packets_ -= static_cast<unsigned>(list.size());
+  return list;
 }
 
-unsigned PacketLanes::lane_of(unsigned tile) const {
-  // The tiles of a column in lanes_per_column equal parts, north to south.
-  const unsigned column = tile / timing_.tiles_per_column, row = tile % timing_.tiles_per_column;
-  return column * timing_.lanes_per_column + row * timing_.lanes_per_column / timing_.tiles_per_column;
-}
-
-PacketPort& PacketLanes::port(unsigned tile) { return *ports_[tile]; }
+// ---- tiles ----
 
 std::optional<Cycle> PacketLanes::room(unsigned tile, Cycle from) const {
   // Granted packets hold their place until their cycle in freed_ (ascending); waiting ones have no such cycle yet.
-  if (waiting_[tile].size() >= timing_.buffers) return std::nullopt;
-  const std::size_t allowed = timing_.buffers - waiting_[tile].size() - 1;
+  const std::size_t waiting = waiting_[tile].size() + (ports_[tile] ? ports_[tile]->complete_.size() : 0);
+  if (waiting >= timing_.buffers) return std::nullopt;
+  const std::size_t allowed = timing_.buffers - waiting - 1;
   const auto& freed = freed_[tile];
   const auto held = static_cast<std::size_t>(freed.end() - std::upper_bound(freed.begin(), freed.end(), from));
   if (held <= allowed) return from;
@@ -83,7 +108,18 @@ std::optional<Cycle> PacketLanes::room(unsigned tile, Cycle from) const {
 
 void PacketLanes::take(unsigned tile, Cycle first, Packet packet) {
   const Cycle available = first + packet.lane_words();
+  put(tile, available, std::move(packet));
+}
+
+void PacketLanes::put(unsigned tile, Cycle available, Packet packet) {
+  ++waiting_packets_;
   waiting_[tile].push_back({available, std::move(packet)});
+  if (waiting_[tile].size() != 1) return;
+  const unsigned number = timing_.lane_of(tile);
+  auto& list = lanes_[number].waiting;
+  list.insert(std::lower_bound(list.begin(), list.end(), tile), tile);
+  const Cycle cycle = std::max(ready(lanes_[number], tile), lanes_[number].up_free);
+  if (cycle < lanes_[number].next) schedule(number, cycle);
 }
 
 std::optional<PacketLanes::Delivery> PacketLanes::take_delivery(unsigned tile) {
@@ -94,110 +130,101 @@ std::optional<PacketLanes::Delivery> PacketLanes::take_delivery(unsigned tile) {
   return delivery;
 }
 
-Cycle PacketLanes::next_grant(unsigned lane, unsigned& tile) const {
-  const Lane& l = lanes_[lane];
-  Cycle first = kNever;
-  for (unsigned t : lane_tiles_[lane])
-    if (!waiting_[t].empty()) first = std::min(first, waiting_[t].front().available);
-  if (first == kNever) return kNever;
-  const Cycle cycle = std::max(first, l.up_free);
-  // Round robin: the first tile after the one granted last that has a packet by then.
-  const auto& tiles = lane_tiles_[lane];
-  const auto after = l.granted ? std::upper_bound(tiles.begin(), tiles.end(), l.last_tile) : tiles.begin();
-  const auto start = static_cast<std::size_t>(after - tiles.begin());
-  for (std::size_t i = 0; i < tiles.size(); ++i) {
-    const unsigned t = tiles[(start + i) % tiles.size()];
-    if (waiting_[t].empty() || waiting_[t].front().available > cycle) continue;
-    tile = t;
-    return cycle;
-  }
-  return kNever;
+void PacketLanes::deliver(unsigned tile, Cycle first, Packet packet) {
+  auto& recent = recent_[tile];
+  if (recent.size() == kRecent) recent.pop_front();
+  recent.push_back({first, packet.header_only()});
+  deliveries_[tile].push_back({first, std::move(packet)});
+  touch(tile);
 }
 
-void PacketLanes::grant(unsigned lane, unsigned tile, Cycle cycle) {
+// ---- lanes up ----
+
+void PacketLanes::credit(unsigned number, Cycle cycle) {
+  Lane& lane = lanes_[number];
+  --lane.pending;
+  while (lane.credits.size() >= timing_.buffers) lane.credits.pop_front();
+  lane.credits.push_back(cycle + timing_.latency);
+  look(number);
+}
+
+/// First cycle in which the lane knows of a free place at its end; kNever if that is not known yet.
+Cycle PacketLanes::place_from(const Lane& lane) const {
+  if (lane.pending >= timing_.buffers) return kNever;
+  const std::size_t allowed = timing_.buffers - lane.pending - 1;
+  return lane.credits.size() <= allowed ? 0 : lane.credits[lane.credits.size() - allowed - 1];
+}
+
+/// First cycle in which the lane could begin with the tile's packet, if it were free.
+Cycle PacketLanes::ready(const Lane& lane, unsigned tile) const {
+  const Waiting& head = waiting_[tile].front();
+  return for_link(head.packet) ? std::max(head.available, place_from(lane)) : head.available;
+}
+
+void PacketLanes::schedule(unsigned number, Cycle cycle) {
+  lanes_[number].next = cycle;
+  if (cycle != kNever) heap_.emplace(cycle, number);
+}
+
+void PacketLanes::look(unsigned number) {
+  Lane& lane = lanes_[number];
+  Cycle first = kNever;
+  for (unsigned t : lane.waiting) first = std::min(first, ready(lane, t));
+  const Cycle cycle = first == kNever ? kNever : std::max(first, lane.up_free);
+  if (cycle != lane.next) schedule(number, cycle);
+}
+
+void PacketLanes::grant(unsigned number, Cycle cycle) {
+  Lane& lane = lanes_[number];
+  // Round robin: the first tile after the one taken from last that has a packet by now.
+  const auto after =
+      lane.granted ? std::upper_bound(lane.waiting.begin(), lane.waiting.end(), lane.last_tile) : lane.waiting.begin();
+  auto place = after;
+  for (std::size_t i = 0; i < lane.waiting.size(); ++i, ++place) {
+    if (place == lane.waiting.end()) place = lane.waiting.begin();
+    if (ready(lane, *place) <= cycle) break;
+  }
+  const unsigned tile = *place;
   ++packets_;
   Packet packet = std::move(waiting_[tile].front().packet);
   waiting_[tile].pop_front();
-  const Cycle busy = (packet.lane_words() + timing_.words_per_cycle - 1) / timing_.words_per_cycle;
-  Lane& l = lanes_[lane];
-  l.up_free = cycle + busy;
-  l.last_tile = tile;
-  l.granted = true;
-  const Cycle end = cycle + busy + timing_.latency;
+  if (waiting_[tile].empty()) lane.waiting.erase(place);
+  if (for_link(packet)) ++lane.pending;
+  lane.up_free = cycle + timing_.busy(packet);
+  lane.last_tile = tile;
+  lane.granted = true;
+  const Cycle end = lane.up_free + timing_.latency;
   auto& freed = freed_[tile];
   while (freed.size() >= timing_.buffers) freed.pop_front();
   freed.push_back(end);
-  const Arrival arrival{end, lane, std::move(packet)};
-  const auto later = [](const Arrival& a, const Arrival& b) {
-    return a.cycle != b.cycle ? a.cycle < b.cycle : a.lane < b.lane;
-  };
-  arrivals_.insert(std::upper_bound(arrivals_.begin(), arrivals_.end(), arrival, later), arrival);
+  touch(tile);
+  arrivals_.push_back({end, number, std::move(packet)});
+  look(number);
 }
 
-void PacketLanes::arrive(const Arrival& arrival) {
-  last_arrival_ = std::max(last_arrival_, arrival.cycle);
-  const Packet& packet = arrival.packet;
-  const bool host = PacketRemote::unpack(packet.remote).kind == kRemoteHost && host_ != nullptr;
-  if (packet.kind == Packet::Kind::write) {
-    if (!host || !host_->write(arrival.cycle, packet)) {
-      if (!refused_) refused_ = Refusal{arrival.cycle, packet};
-    }
-    return;
+void PacketLanes::collect_ports() {
+  for (unsigned t : pin_level_) {
+    for (auto& [available, packet] : ports_[t]->complete_) put(t, available, std::move(packet));
+    ports_[t]->complete_.clear();
   }
-  Packet response = packet;
-  response.kind = Packet::Kind::read_response;
-  std::optional<Cycle> back;
-  if (host) back = host_->read(arrival.cycle, packet, response.payload);
-  if (!back) {
-    if (!refused_) refused_ = Refusal{arrival.cycle, packet};
-    return;
-  }
-  const Arrival answer{*back, arrival.lane, std::move(response)};
-  answers_.insert(std::upper_bound(answers_.begin(), answers_.end(), answer,
-                                   [](const Arrival& a, const Arrival& b) { return a.cycle < b.cycle; }),
-                  answer);
 }
 
-void PacketLanes::answer(const Arrival& answer) {
-  Lane& lane = lanes_[answer.lane];
-  const Cycle cycle = std::max(answer.cycle, lane.down_free);
-  lane.down_free = cycle + (answer.packet.lane_words() + timing_.words_per_cycle - 1) / timing_.words_per_cycle;
-  deliveries_[answer.packet.tile].push_back({cycle + timing_.latency, answer.packet});
-}
-
-Cycle PacketLanes::next_event() const {
-  Cycle next = kNever;
-  unsigned tile = 0;
-  for (unsigned lane = 0; lane < lanes_.size(); ++lane) next = std::min(next, next_grant(lane, tile));
-  if (!arrivals_.empty()) next = std::min(next, arrivals_.front().cycle);
-  if (!answers_.empty()) next = std::min(next, answers_.front().cycle);
-  return next;
+Cycle PacketLanes::next_event() {
+  collect_ports();
+  while (!heap_.empty() && lanes_[heap_.top().second].next != heap_.top().first) heap_.pop();
+  return heap_.empty() ? kNever : heap_.top().first;
 }
 
 void PacketLanes::advance(Cycle limit) {
-  for (;;) {
-    // In time order; in one cycle grants before arrivals before answers, lanes by number.
-    Cycle next = kNever;
-    unsigned lane = 0, tile = 0;
-    for (unsigned l = 0; l < lanes_.size(); ++l) {
-      unsigned candidate = 0;
-      const Cycle cycle = next_grant(l, candidate);
-      if (cycle < next) next = cycle, lane = l, tile = candidate;
-    }
-    const Cycle arrival = arrivals_.empty() ? kNever : arrivals_.front().cycle;
-    const Cycle back = answers_.empty() ? kNever : answers_.front().cycle;
-    if (std::min({next, arrival, back}) >= limit) return;
-    if (next <= arrival && next <= back) {
-      grant(lane, tile, next);
-    } else if (arrival <= back) {
-      const Arrival at = std::move(arrivals_.front());
-      arrivals_.pop_front();
-      arrive(at);
-    } else {
-      answer(answers_.front());
-      answers_.pop_front();
-    }
+  const std::size_t before = arrivals_.size();
+  for (Cycle next = next_event(); next < limit; next = next_event()) {
+    const unsigned lane = heap_.top().second;
+    heap_.pop();
+    lanes_[lane].next = kNever;
+    grant(lane, next);
   }
+  std::sort(arrivals_.begin() + static_cast<std::ptrdiff_t>(before), arrivals_.end(),
+            [](const Arrival& a, const Arrival& b) { return std::tie(a.cycle, a.lane) < std::tie(b.cycle, b.lane); });
 }
 
 }  // namespace tessera

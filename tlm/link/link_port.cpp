@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "hw/error.h"
 #include "hw/topology.h"
 #include "tlm/link/link_port_impl.h"
@@ -118,7 +120,8 @@ LinkPort::~LinkPort() = default;
 void LinkPort::join(LinkPort& a, LinkPort& b) {
   a.to_peer.bind(b.from_peer);
   b.to_peer.bind(a.from_peer);
-  const std::string name = std::string(a.basename()) + "_line";
+  std::string name = std::string(a.name()) + "_line";  // many ports of one name may be joined in one place
+  std::replace(name.begin(), name.end(), '.', '_');
   const auto line = std::make_shared<LinkLine>(name.c_str(), a.impl_->platform_, *a.impl_, *b.impl_);
   a.impl_->line_ = b.impl_->line_ = line;
   a.impl_->peer_ = b.impl_.get();

@@ -27,6 +27,12 @@ struct Packet {
             static_cast<Word>(remote >> 32), local};
   }
   [[nodiscard]] Word lane_word(unsigned k) const { return k < 4 ? header()[k] : payload[k - 4]; }
+  /// The same without payload, for those who only have to name it.
+  [[nodiscard]] Packet header_only() const {
+    Packet p;
+    p.kind = kind, p.words = words, p.tile = tile, p.ipu = ipu, p.remote = remote, p.local = local;
+    return p;
+  }
   /// From its words on a lane, header first.
   [[nodiscard]] static Packet from_words(const std::vector<Word>& words);
 };

@@ -1,6 +1,8 @@
 // See packet_window.h.
 #include "tlm/link/packet_window.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -11,12 +13,11 @@ constexpr Cycle kFirstOffer = 12, kNextOffer = 8;
 constexpr std::uint32_t kBad = 29, kOutside = 30;
 }  // namespace
 
-PacketWindow::PacketWindow(const PacketInputs& inputs) : in_(inputs), last_(inputs.issue + kFirstOffer) {
+PacketWindow::PacketWindow(const PacketInputs& inputs) : in_(inputs) {
   const PacketHeader header = PacketHeader::unpack(word64(in_.table));
   descriptors_ = static_cast<std::uint32_t>(header.descriptors);
   expected_ = static_cast<std::uint32_t>(header.expected);
   if (in_.table - kSramBase + 8 + std::uint64_t{16} * descriptors_ > in_.sram_bytes) {
-    bad_table_ = true;
     fail(kBad, in_.table, in_.issue + kFirstOffer);
     return;
   }
@@ -85,17 +86,16 @@ Packet PacketWindow::next_packet() const {
   return p;
 }
 
-void PacketWindow::taken(Cycle first) {
-  const Packet p = next_packet();
+void PacketWindow::taken(Cycle first, const Packet& p) {
   const unsigned count = p.lane_words();
-  for (unsigned k = 0; k < count; ++k) traffic_.sent.push_back({first + k, p.lane_word(k), k == 0, k + 1 == count});
-  const Cycle last = first + count - 1;
-  last_ = std::max(last_, last);
+  if (in_.traffic)
+    for (unsigned k = 0; k < count; ++k) traffic_.sent.push_back({first + k, p.lane_word(k), k == 0, k + 1 == count});
+  last_taken_ = first + count - 1;
   if (p.kind == Packet::Kind::read_request) awaited_ += p.words;
   left_ -= p.words;
   local_ += 4 * p.words;
   remote_ += std::uint64_t{4} * p.words;
-  offer_ = last + kNextOffer;
+  offer_ = last_taken_ + kNextOffer;
   if (left_ != 0) return;
   ++index_;
   open_descriptor(offer_);
@@ -105,31 +105,77 @@ bool PacketWindow::deliver(Cycle first, const Packet& p) {
   const bool write = p.kind == Packet::Kind::write;
   const std::uint32_t offset = write ? static_cast<std::uint32_t>(p.remote) : p.local;
   const unsigned count = p.lane_words();
-  for (unsigned k = 0; k < count; ++k)
-    traffic_.delivered.push_back({first + k, p.lane_word(k), k == 0, k + 1 == count});
+  if (in_.traffic)
+    for (unsigned k = 0; k < count; ++k)
+      traffic_.delivered.push_back({first + k, p.lane_word(k), k == 0, k + 1 == count});
+  last_written_ = {kSramBase, 0};
+  // Behind the end of the window a write is a stray and an answer is dropped. The engine looks at word 1 of a write's
+  // header, at word 3 of an answer's, in the cycle after each.
+  if (write && ((fault_ && first + 2 > fault_->cycle) || over_)) {
+    if (!stray_) stray_ = Stray{kSramBase + offset, first + 1};
+    return false;
+  }
+  if (!write && (answered_ == awaited_ || (fault_ && first + 4 > fault_->cycle))) return false;
   std::uint32_t good = 0;
   for (; good < p.words; ++good) {
     const std::uint64_t at = std::uint64_t{offset} + 4 * good;
-    const bool inside = at % 4 == 0 && at + 4 <= in_.sram_bytes;
-    if (inside && !(write && received_ + 1 > expected_)) {
-      if (write) ++received_;
-      std::memcpy(in_.sram + at, &p.payload[good], 4);
-      continue;
+    const Cycle cycle = first + 4 + good;
+    const auto address = static_cast<Address>(kSramBase + at);
+    if (at % 4 != 0 || at + 4 > in_.sram_bytes) {
+      fail(kOutside, address, cycle);
+      break;
     }
-    fail(kOutside, static_cast<std::uint32_t>(kSramBase + at), first + 4 + good);
-    break;
+    if (write && cycle >= floor() && received_ >= expected_ && !(fault_ && fault_->cycle < cycle)) {
+      over_ = Fault{kOutside, address, cycle};
+      break;
+    }
+    if (write) {
+      ++received_;
+      if (cycle < floor()) ++early_, early_last_ = address;
+    }
+    std::memcpy(in_.sram + at, &p.payload[good], 4);
   }
   last_written_ = {kSramBase + offset, std::size_t{4} * good};
-  if (good != p.words) return false;
-  last_ = std::max(last_, first + count - 1);
-  if (!write) answered_ += p.words;
+  if (good != 0) last_arrived_ = first + 3 + good;
+  if (!write) answered_ += good;
+  return good == p.words;
+}
+
+Cycle PacketWindow::closed_from() const {
+  return std::max({floor(), last_taken_, last_arrived_ == 0 ? 0 : last_arrived_ + 1});
+}
+
+std::optional<Cycle> PacketWindow::decided() const {
+  if (fault_) return std::max(floor(), fault_->cycle) + 1;
+  if (early_ > expected_) return floor();
+  if (complete()) return closed_from();
+  if (over_) return over_->cycle + 1;
+  return std::nullopt;
+}
+
+bool PacketWindow::finished(Cycle to) {
+  const std::optional<Cycle> when = decided();
+  if (!when || *when > to) return false;
+  if (early_ > expected_) fail(kOutside, early_last_, floor());
+  if (over_ && (!complete() || over_->cycle < closed_from())) {
+    fail(kOutside, over_->tval, over_->cycle);
+  } else if (over_ && !fault_) {
+    stray_ = Stray{over_->tval, over_->cycle};
+  }
   return true;
 }
 
-bool PacketWindow::complete() const {
-  return fault_.has_value() || (!sending_ && answered_ == awaited_ && received_ == expected_);
+Cycle PacketWindow::completion() const {
+  return std::max(floor(), fault_ ? fault_->cycle : std::max(last_taken_, last_arrived_));
 }
 
-Cycle PacketWindow::completion() const { return fault_ ? std::max(in_.issue + kFirstOffer, fault_->cycle) : last_; }
+std::string PacketWindow::describe() const {
+  std::string text;
+  const auto add = [&text](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
+  if (sending_) add(fmt::format("to send descriptor {} of {} ({} words left)", index_ + 1, descriptors_, left_));
+  if (answered_ < awaited_) add(fmt::format("{} words of reads", awaited_ - answered_));
+  if (received_ < expected_) add(fmt::format("{} more words of {} expected", expected_ - received_, expected_));
+  return text;
+}
 
 }  // namespace tessera

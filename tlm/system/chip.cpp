@@ -7,23 +7,19 @@ namespace tessera {
 
 namespace {
 constexpr unsigned kDmaDone = 5, kDmaError = 6;  // causes of interrupts
-
-IpuHooks hooks_of(const ChipConfig& config, PacketHost* host) {
-  IpuHooks hooks = config.hooks;
-  hooks.host = host;
-  return hooks;
 }
-}  // namespace
 
 Chip::Chip(const sc_core::sc_module_name& name, const ChipConfig& config, const TileFactory& factory, TilePool& pool,
            SyncNetwork& network, pcie::Endpoint& endpoint)
     : sc_module(name),
       config_(config),
       clock_(config.platform.clock_hz),
-      ipu_(config.ipu, factory, pool, hooks_of(config, this)),
+      ipu_(config.ipu, factory, pool, config.hooks),
       network_(network),
       endpoint_(endpoint),
       dma_("dma", endpoint, *this, [this](bool ok) { raise(ok ? kDmaDone : kDmaError); }),
+      crossbar_(config.ipu.ipu, ipu_.lanes(), config.topology),
+      link_registers_("link_registers"),
       shadow_(reg::chip::kSize / 4),
       writable_(reg::chip::kSize / 4) {
   for (const reg::Register& r : reg::chip::kRegisters)
@@ -31,8 +27,10 @@ Chip::Chip(const sc_core::sc_module_name& name, const ChipConfig& config, const 
       writable_[(r.offset + i * r.stride) / 4] = static_cast<std::uint32_t>(r.writable);
   power_on_registers();
   endpoint_.attach(*this);
+  make_links();
   SC_HAS_PROCESS(Chip);
   SC_THREAD(process);
+  SC_THREAD(route);
 }
 
 void Chip::power_on_registers() {
@@ -83,6 +81,8 @@ void Chip::reset() {
   reset_request_ = loader_request_ = boot_request_ = acknowledged_ = false;
   network_.leave(config_.ipu.ipu);
   ipu_.reset();
+  crossbar_.reset();
+  fault_.reset();
   state_ = State::held;
   interrupt_status_ = 0;
   loader_error_ = false;

@@ -14,6 +14,9 @@
 
 #include "hw/error.h"
 #include "hw/platform.h"
+#include "tlm/link/crossbar.h"
+#include "tlm/link/link_port.h"
+#include "tlm/link/link_registers.h"
 #include "tlm/pcie/endpoint.h"
 #include "tlm/system/clock.h"
 #include "tlm/system/dma_engine.h"
@@ -31,6 +34,8 @@ class RunStopped : public std::runtime_error {
 struct ChipConfig {
   IpuConfig ipu;
   Platform platform;
+  const Topology* topology = nullptr;  ///< no links without
+  bool train_links = true;             ///< at power-on
   Cycle quantum = Cycle{1} << 20;  ///< cycles that tiles may run ahead of SystemC time
   Cycle max_cycles = 0;            ///< end with an error this many cycles after start; 0 is no limit
   Cycle max_idle_cycles = 0;       ///< the same after a start or release that no other release follows; 0 is no limit
@@ -42,6 +47,7 @@ class Chip : public sc_core::sc_module, public pcie::EndpointFunction, public Pa
  public:
   Chip(const sc_core::sc_module_name& name, const ChipConfig& config, const TileFactory& factory, TilePool& pool,
        SyncNetwork& network, pcie::Endpoint& endpoint);
+  ~Chip() override;
 
   // Behind the endpoint's BARs.
   pcie::Completion bar_read(unsigned bar, std::uint64_t offset, std::uint8_t* bytes, std::size_t count,
@@ -62,6 +68,11 @@ class Chip : public sc_core::sc_module, public pcie::EndpointFunction, public Pa
   std::optional<Cycle> read(Cycle at, const Packet& request, std::vector<Word>& words) override;
   bool write(Cycle at, const Packet& packet) override;
 
+  /// End of a link; to be bound to its peer by who makes the chips.
+  [[nodiscard]] LinkPort& link(unsigned port) { return *ports_.at(port); }
+  [[nodiscard]] unsigned links() const { return static_cast<unsigned>(ports_.size()); }
+  [[nodiscard]] const Crossbar& crossbar() const { return crossbar_; }
+
   [[nodiscard]] Ipu& ipu() { return ipu_; }
   [[nodiscard]] const Ipu& ipu() const { return ipu_; }
   [[nodiscard]] Cycle now() const { return clock_.cycle_at(sc_core::sc_time_stamp()); }
@@ -69,20 +80,36 @@ class Chip : public sc_core::sc_module, public pcie::EndpointFunction, public Pa
   /// Waits in a host sync that another IPU, the root, serves for all.
   [[nodiscard]] bool in_host_wait() const { return state_ == State::host_wait; }
   [[nodiscard]] bool in_host_sync() const { return state_ == State::host_sync; }
+  [[nodiscard]] bool in_program() const { return running() || in_host_sync() || in_host_wait(); }
   /// Where the tiles stand, for reports.
   [[nodiscard]] std::string describe() const { return ipu_.describe(config_.symbolizer); }
 
   /// Called from the chip's process with what must end the run: an error for the user, or a stop.
   std::function<void(std::exception_ptr)> failed;
+  /// What ends the run of the IPU whose packet it is, wherever it was found.
+  struct Fault {
+    std::uint32_t number = 0;  ///< of the chip
+    Cycle cycle = 0;
+    unsigned tile = 0;
+    std::uint32_t value = 0;
+    std::optional<Packet> packet;  ///< header
+    std::string text;
+  };
+  /// Hands a fault to the chip of an IPU.
+  std::function<void(unsigned ipu, const Fault&)> report;
+  /// A fault found outside: the run ends with the first. Ignored unless the chip runs.
+  void note(const Fault& fault);
 
  private:
   /// held: before boot or after reset. host_sync: the host serves it here; host_wait: it does so at another IPU, the
   /// root. stopped: exception, fault or nothing left to run.
   enum class State : std::uint8_t { held, running, group_sync, host_sync, host_wait, stopped };
-  enum ChipFault : std::uint32_t { zones_differ = 0, no_progress = 1, host_access = 2 };
+  enum ChipFault : std::uint32_t { zones_differ = 0, no_progress = 1, host_access = 2, link_failed = 3, no_destination = 4 };
 
   void process();
   void wait_until(Cycle cycle);
+  /// Until `cycle` (kNever: for ever), a command, or something from beyond the lanes.
+  void wait_for_packets(Cycle cycle);
   bool command_pending() const { return reset_request_ || loader_request_ || boot_request_; }
 
   // Running (chip_run.cpp).
@@ -93,7 +120,8 @@ class Chip : public sc_core::sc_module, public pcie::EndpointFunction, public Pa
   bool host_sync(Meeting& meeting);
   void stop_with_exception();
   void stop_with_conflict();
-  void stop_with_refusal();
+  void stop_with_outside_fault();
+  void stop_with_stray(const Ipu::Stray& stray, Cycle cycle);
   void stop_with_fault(ChipFault fault, unsigned tile, Cycle cycle);
   void stop_without_progress(const std::string& what);
   /// From a start or release on; the limit ends tiles that spin while others wait.
@@ -102,6 +130,19 @@ class Chip : public sc_core::sc_module, public pcie::EndpointFunction, public Pa
   void raise(unsigned cause);
   void reset();
   void power_on_registers();
+
+  // Links and what lies between (chip_links.cpp).
+  class LinkEnd;
+  void make_links();
+  void route();
+  void route_at(Cycle cycle);
+  void pass_packets();
+  /// Lets packets move until `cycle`, and then until none of this IPU's tiles is on its way if `drain`. false: the run
+  /// is over.
+  bool settle_packets(Cycle cycle, bool drain);
+  void refuse(const PacketRefusal& refusal);
+  void link_down(unsigned port, const std::string& reason);
+  [[nodiscard]] bool over() const { return reset_request_ || fault_.has_value(); }
 
   // Loader (chip_loader.cpp).
   void walk_list();
@@ -135,6 +176,13 @@ class Chip : public sc_core::sc_module, public pcie::EndpointFunction, public Pa
   SyncNetwork& network_;
   pcie::Endpoint& endpoint_;
   DmaEngine dma_;
+  Crossbar crossbar_;
+  std::vector<std::unique_ptr<LinkPort>> ports_;
+  LinkRegisters link_registers_;
+  std::vector<std::unique_ptr<CrossbarLink>> ends_;
+  sc_core::sc_event route_event_, outside_;
+  std::optional<Fault> fault_;
+  bool draining_ = false;
 
   State state_ = State::held;
   Cycle cycle_limit_ = kNever, idle_limit_ = kNever;
@@ -154,6 +202,7 @@ class Chip : public sc_core::sc_module, public pcie::EndpointFunction, public Pa
   struct ExceptionRegisters {
     std::uint32_t cause = 0, pc = 0, value = 0;
     Cycle cycle = 0;
+    std::optional<Packet> packet;  // header: whose words were not taken
   } exception_;
 };
 

@@ -22,8 +22,6 @@ std::optional<std::uint64_t> Chip::translate(const Packet& packet) {
 }
 
 std::optional<Cycle> Chip::read(Cycle at, const Packet& request, std::vector<Word>& words) {
-  wait_until(at);
-  if (reset_request_) return std::nullopt;
   const auto address = translate(request);
   words.assign(request.words, 0);
   sc_core::sc_time end = sc_core::sc_time_stamp();
@@ -32,9 +30,7 @@ std::optional<Cycle> Chip::read(Cycle at, const Packet& request, std::vector<Wor
   return std::max(at, clock_.cycle_at(end));
 }
 
-bool Chip::write(Cycle at, const Packet& packet) {
-  wait_until(at);
-  if (reset_request_) return false;
+bool Chip::write(Cycle, const Packet& packet) {
   const auto address = translate(packet);
   std::vector<Word> words = packet.payload;
   sc_core::sc_time end;

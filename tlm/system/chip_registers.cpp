@@ -17,6 +17,7 @@ std::uint32_t Chip::counter_low(std::uint64_t value) {
 }
 
 std::uint32_t Chip::read_register(std::uint32_t offset, Cycle at) {
+  if (LinkRegisters::covers(offset)) return link_registers_.read(offset, latched_high_);
   const auto field = [](const reg::Field& f, std::uint64_t value) {
     return static_cast<std::uint32_t>(f.set(0, value));
   };
@@ -85,6 +86,7 @@ std::uint32_t Chip::read_register(std::uint32_t offset, Cycle at) {
 }
 
 void Chip::write_register(std::uint32_t offset, std::uint32_t value, const sc_core::sc_time& delay) {
+  if (LinkRegisters::covers(offset)) return link_registers_.write(offset, value, delay);
   if (DmaEngine::owns(offset)) return dma_.write(offset, value);
   switch (offset) {
     case kControl:

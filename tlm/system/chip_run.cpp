@@ -31,17 +31,21 @@ void Chip::run_program() {
   cycle_limit_ = config_.max_cycles == 0 || config_.max_cycles > kNever - start ? kNever : start + config_.max_cycles;
   expect_sync(start);
   ipu_.boot(shadow(reg::chip::kBootPc), start);
+  Cycle ahead = 0;
   while (!reset_request_) {
-    const Cycle limit = std::min({now() + config_.quantum, cycle_limit_, idle_limit_});
-    if (!answer(ipu_.advance(limit), limit)) return;
+    if (now() >= ahead) ahead = now() + config_.quantum;
+    const Cycle limit = std::min({ahead, cycle_limit_, idle_limit_});
+    const Ipu::Outcome outcome = ipu_.advance(limit, now() + ipu_.lanes().lookahead());
+    pass_packets();
+    if (!answer(outcome, limit)) return;
+    if (fault_) return stop_with_outside_fault();
   }
 }
 
 bool Chip::answer(Ipu::Outcome outcome, Cycle limit) {
   switch (outcome) {
     case Ipu::Outcome::running:
-      ipu_.drain_packets(limit);
-      wait_until(limit);
+      wait_for_packets(std::min(ipu_.tiles_running() ? limit : kNever, ipu_.wanted()));
       if (!reset_request_) check_cycle_limit();
       return true;
     case Ipu::Outcome::arrived:
@@ -49,13 +53,15 @@ bool Chip::answer(Ipu::Outcome outcome, Cycle limit) {
     case Ipu::Outcome::exception:
       stop_with_exception();
       return false;
-    case Ipu::Outcome::refused:
-      stop_with_refusal();
-      return false;
     case Ipu::Outcome::conflict:
       stop_with_conflict();
       return false;
     case Ipu::Outcome::stuck:
+      // Tiles that wait for packets may yet get some: answers of the host, or of other IPUs.
+      if (ipu_.tiles_in_packet() && (crossbar_.own() != 0 || config_.platform.ipus() > 1)) {
+        wait_for_packets(kNever);
+        return true;
+      }
       stop_without_progress("no tile can go on, and some wait for ever");
       return false;
     case Ipu::Outcome::stopped:
@@ -85,41 +91,45 @@ void Chip::check_cycle_limit() {
 
 bool Chip::finish_sync() {
   SyncResult arrived = *ipu_.arrival();
+  const Cycle ahead = ipu_.lanes().lookahead();
   if (arrived.zone == Zone::internal) {
-    ipu_.drain_packets(arrived.latest);  // in its time: SystemC's must not pass it
-    wait_until(arrived.latest);
-    if (reset_request_) return false;
-    ipu_.release(arrived.latest + config_.platform.sync.internal, arrived.vote);
-    expect_sync(arrived.latest + config_.platform.sync.internal);
+    const Cycle z = arrived.latest + config_.platform.sync.internal;
+    // Words that come outside a window trap at the release: those that can be there by then have to be known.
+    if (!settle_packets(ports_.empty() ? arrived.latest : std::max(arrived.latest, z - std::min(z, ahead)), false))
+      return false;
+    ipu_.release(z, arrived.vote);
+    expect_sync(z);
     return true;
   }
   // Packets of the window are where they go before anybody learns of the sync: the interrupt cannot pass them.
-  arrived.latest = std::max(arrived.latest, ipu_.drain_packets(kNever));
-  if (ipu_.refused()) {
-    stop_with_refusal();
+  if (!settle_packets(arrived.latest, true)) return false;
+  arrived.latest = std::max(arrived.latest, crossbar_.last_served());
+  if (!settle_packets(arrived.latest, true)) return false;
+  if (const auto stray = arrived.zone == Zone::host ? ipu_.stray(arrived.latest) : std::nullopt) {
+    stop_with_stray(*stray, arrived.latest);
     return false;
   }
-  wait_until(arrived.latest);
-  if (reset_request_) return false;
   state_ = State::group_sync;
   const std::shared_ptr<Meeting> meeting = network_.arrive(config_.ipu.ipu, arrived);
-  while (!meeting->complete) {
-    wait(network_.changed() | command_);
-    if (reset_request_) return false;
-  }
+  const auto wait_while = [&](const bool& done) {
+    while (!done && !over()) {
+      wait(network_.changed() | command_ | outside_);
+      if (state_ == State::host_wait && loader_request_) walk_list();
+    }
+    if (fault_ && !reset_request_) stop_with_outside_fault();
+    return !over();
+  };
+  if (!wait_while(meeting->complete)) return false;
   if (arrived.zone == Zone::host) {
     if (meeting->root == config_.ipu.ipu) {
       if (!host_sync(*meeting)) return false;
     } else {
       state_ = State::host_wait;  // all of the group have arrived: the host may look at tiles here too
     }
-    while (!meeting->released) {
-      wait(network_.changed() | command_);
-      if (reset_request_) return false;
-      if (loader_request_) walk_list();
-    }
+    if (!wait_while(meeting->released)) return false;
   }
   state_ = State::running;
+  if (!ports_.empty() && !settle_packets(meeting->z - std::min(meeting->z, ahead), false)) return false;
   ipu_.release(meeting->z, meeting->result);
   expect_sync(meeting->z);
   return true;
@@ -134,8 +144,12 @@ bool Chip::host_sync(Meeting& meeting) {
   sync_vote_ = meeting.vote;
   raise(kHostSync);
   while (!acknowledged_) {
-    wait(command_);
+    wait(command_ | outside_);
     if (reset_request_) return false;
+    if (fault_) {
+      stop_with_outside_fault();
+      return false;
+    }
     if (loader_request_) walk_list();
   }
   ++host_syncs_;
@@ -146,13 +160,15 @@ bool Chip::host_sync(Meeting& meeting) {
 
 void Chip::stop_with_exception() {
   const Ipu::FirstException& first = *ipu_.exception();
-  wait_until(first.exception.cycle);
+  while (now() < first.exception.cycle && !over()) wait_for_packets(first.exception.cycle);
+  if (fault_) return stop_with_outside_fault();
   using namespace reg::chip;
   std::uint64_t cause = kExceptionCauseCause.set(0, first.exception.cause);
   cause = kExceptionCauseContext.set(cause, first.exception.context);
   cause = kExceptionCauseTile.set(cause, first.tile);
   cause = kExceptionCauseValid.set(cause, 1);
-  exception_ = {static_cast<std::uint32_t>(cause), first.exception.pc, first.exception.tval, first.exception.cycle};
+  exception_ = {static_cast<std::uint32_t>(cause), first.exception.pc, first.exception.tval, first.exception.cycle,
+                ipu_.culprit(first)};
   state_ = State::stopped;
   raise(kException);
 }
@@ -163,7 +179,7 @@ void Chip::stop_with_fault(ChipFault fault, unsigned tile, Cycle cycle) {
   cause = kExceptionCauseChipFault.set(cause, 1);
   cause = kExceptionCauseTile.set(cause, tile);
   cause = kExceptionCauseValid.set(cause, 1);
-  exception_ = {static_cast<std::uint32_t>(cause), ipu_.tile(tile).context(0).pc, 0, cycle};
+  exception_ = {static_cast<std::uint32_t>(cause), ipu_.tile(tile).context(0).pc, 0, cycle, std::nullopt};
   state_ = State::stopped;
   raise(kException);
 }
@@ -179,11 +195,25 @@ void Chip::stop_with_conflict() {
   stop_with_fault(zones_differ, tile, conflict.cycle);
 }
 
-void Chip::stop_with_refusal() {
-  const PacketLanes::Refusal& refusal = *ipu_.refused();
-  wait_until(refusal.cycle);
-  stop_with_fault(host_access, refusal.packet.tile, refusal.cycle);
-  exception_.value = static_cast<std::uint32_t>(refusal.packet.remote);
+void Chip::stop_with_outside_fault() {
+  const Fault fault = *fault_;
+  network_.leave(config_.ipu.ipu);
+  stop_with_fault(static_cast<ChipFault>(fault.number), fault.tile, fault.cycle);
+  exception_.value = fault.value;
+  exception_.packet = fault.packet;
+  if (fault.number == link_failed)
+    throw Error(Category::device_exception, fault.text, "", "retrain the link, or route around it", fault.cycle);
+}
+
+void Chip::stop_with_stray(const Ipu::Stray& stray, Cycle cycle) {
+  using namespace reg::chip;
+  std::uint64_t cause = kExceptionCauseCause.set(0, 30);
+  cause = kExceptionCauseTile.set(cause, stray.tile);
+  cause = kExceptionCauseValid.set(cause, 1);
+  exception_ = {static_cast<std::uint32_t>(cause), ipu_.tile(stray.tile).context(0).pc, stray.address, cycle,
+                stray.packet};
+  state_ = State::stopped;
+  raise(kException);
 }
 
 void Chip::stop_without_progress(const std::string& what) {

@@ -48,7 +48,7 @@ Ipu::Ipu(const IpuConfig& config, const TileFactory& factory, TilePool& pool, Ip
       factory_(factory),
       pool_(pool),
       fabric_(config.fabric),
-      lanes_(lanes_of(config), hooks.host),
+      lanes_(lanes_of(config)),
       sync_(config.tiles) {
   if (config.fabric.tiles() != config.tiles)
     throw std::logic_error("ipu: fabric timing is not for this number of tiles");
@@ -76,6 +76,11 @@ void Ipu::make_tiles() {
   }
   seats_.clear();
   seats_.resize(config_.tiles);
+  packet_seats_.clear();
+  packet_seats_.resize(config_.tiles);
+  for (unsigned t = 0; t < config_.tiles; ++t)
+    if (!tiles_[t]->interval_based()) lanes_.port(t);
+  running_ = in_packet_ = 0;
   pristine_ = true;
 }
 
@@ -84,7 +89,8 @@ void Ipu::reset() {
   sync_.release();
   fabric_.begin_phase();
   lanes_.reset();
-  window_open_ = packets_ = false;
+  packet_events_ = {};
+  packets_move_ = false;
   arrival_.reset();
   conflict_.reset();
   exception_.reset();
@@ -96,7 +102,7 @@ void Ipu::boot(Address pc, Cycle at) {
   for (unsigned t = 0; t < config_.tiles; ++t) {
     if (!active(t)) continue;
     tiles_[t]->start(pc, at);
-    seats_[t].status = TileStatus::running;
+    set_status(t, TileStatus::running);
     seats_[t].progress = at;
     emit(t, MachineEvent::Kind::start, at, 0);
   }
@@ -131,7 +137,7 @@ Cycle Ipu::capped(Cycle limit) const {
 
 void Ipu::find_runnable(bool interval_based, Cycle limit) {
   runnable_.clear();
-  if (!interval_based && !pins_) return;
+  if (running_ == 0 || (!interval_based && !pins_)) return;
   for (unsigned t = 0; t < config_.tiles; ++t) {
     const Seat& seat = seats_[t];
     if (seat.status == TileStatus::running && seat.progress < limit && interval_based_[t] == interval_based)
@@ -140,7 +146,8 @@ void Ipu::find_runnable(bool interval_based, Cycle limit) {
 }
 
 bool Ipu::any_runnable(Cycle limit) const {
-  return std::any_of(seats_.begin(), seats_.end(),
+  return running_ != 0 &&
+         std::any_of(seats_.begin(), seats_.end(),
                      [&](const Seat& seat) { return seat.status == TileStatus::running && seat.progress < limit; });
 }
 
@@ -193,8 +200,13 @@ void Ipu::run_pin_tiles(Cycle limit) {
     for (unsigned t : list) from = std::min(from, seats_[t].progress);
     // One pin-level tile alone hears nobody who is not known already, unless packets come back to it.
     Cycle step = list.size() == 1 ? kNever - from : fabric_.timing().smallest();
-    if (window_open_) step = std::min(step, lanes_.lookahead());
-    const Cycle to = std::min(capped(limit), from + step);
+    Cycle to = capped(limit);
+    if (packets_move_) {
+      step = std::min(step, lanes_.lookahead());
+      to = std::min(to, known_);
+    }
+    if (to <= from) return;
+    to = std::min(to, from + step);
     pool_.run(list.size(), [&](std::size_t i) {
       const unsigned t = list[i];
       if (seats_[t].progress < to) seats_[t].stop = tiles_[t]->run(to, &fabric_.port(t), &lanes_.port(t));
@@ -205,7 +217,7 @@ void Ipu::run_pin_tiles(Cycle limit) {
       if (seats_[t].stop.kind == TileStop::Kind::limit) seats_[t].progress = to;
       settle(t, seats_[t].stop);
     }
-    if (window_open_) step_packets(to);
+    if (packets_move_) step_packets(to);
     if (round % 1024 == 1023) poll(to);
   }
 }
@@ -234,33 +246,31 @@ void Ipu::publish(unsigned t, const TileStop& stop) {
 }
 
 void Ipu::settle(unsigned t, const TileStop& stop) {
-  Seat& seat = seats_[t];
   note_exception(t);
   switch (stop.kind) {
     case TileStop::Kind::limit:
       return;
     case TileStop::Kind::exchange:
-      seat.status = TileStatus::exchange;
+      set_status(t, TileStatus::exchange);
       publish(t, stop);
       return;
     case TileStop::Kind::packet:
-      seat.status = TileStatus::packet;
-      packets_ = true;
+      set_status(t, TileStatus::packet);
       open_window(t, stop);
       return;
     case TileStop::Kind::sync:
-      seat.status = TileStatus::sync;
+      set_status(t, TileStatus::sync);
       sync_.arrive(t, {stop.cycle, stop.zone, (stop.value & 1) != 0, stop.value >> 8});
       emit(t, MachineEvent::Kind::sync_arrive, stop.cycle, static_cast<std::uint32_t>(stop.zone));
       return;
     case TileStop::Kind::exception:
-      seat.status = TileStatus::excepted;
+      set_status(t, TileStatus::excepted);
       return;
     case TileStop::Kind::tohost:
-      seat.status = TileStatus::done;
+      set_status(t, TileStatus::done);
       return;
     case TileStop::Kind::idle:
-      seat.status = TileStatus::idle;
+      set_status(t, TileStatus::idle);
       return;
     case TileStop::Kind::halted:
       throw std::logic_error("a tile of a chip was halted, but no debugger reaches it");
@@ -285,19 +295,27 @@ bool Ipu::resolve_exchange() {
     emit(phase.tile, MachineEvent::Kind::exchange_begin, phase.first_word, table);
     emit(phase.tile, MachineEvent::Kind::exchange_end, phase.result.last_word, table);
     tiles_[phase.tile]->finish_exchange(phase.result);
-    seats_[phase.tile].status = TileStatus::running;
+    set_status(phase.tile, TileStatus::running);
   }
   return true;
 }
 
-Ipu::Outcome Ipu::advance(Cycle limit) {
+void Ipu::set_status(unsigned t, TileStatus status) {
+  Seat& seat = seats_[t];
+  running_ += static_cast<unsigned>(status == TileStatus::running) - (seat.status == TileStatus::running ? 1u : 0u);
+  in_packet_ += static_cast<unsigned>(status == TileStatus::packet) - (seat.status == TileStatus::packet ? 1u : 0u);
+  seat.status = status;
+}
+
+Ipu::Outcome Ipu::advance(Cycle limit, Cycle known) {
   Outcome result;
+  known_ = known;
   do {
     run_interval_tiles(capped(limit));
     run_pin_tiles(limit);
     poll(limit);
     conflict_ = sync_.conflict();
-  } while (!conflict_ && !refused() && (resolve_exchange() || (packets_ && run_packets(capped(limit)))));
+  } while (!conflict_ && (resolve_exchange() || run_packets(capped(limit))));
   result = outcome();
   flush_events();
   return result;
@@ -305,20 +323,19 @@ Ipu::Outcome Ipu::advance(Cycle limit) {
 
 Ipu::Outcome Ipu::outcome() {
   if (exception_) {
-    if (!any_runnable(capped(kNever))) return Outcome::exception;
+    // A packet may yet make an earlier one.
+    const bool open = in_packet_ != 0 && known_ <= exception_->exception.cycle;
+    if (!any_runnable(capped(kNever))) return open ? Outcome::running : Outcome::exception;
   }
-  if (refused()) return Outcome::refused;
   if (conflict_) return Outcome::conflict;
   arrival_ = sync_.complete();
   if (arrival_) return Outcome::arrived;
-  bool waiting = sync_.arrivals() != 0;
-  for (unsigned t = 0; t < config_.tiles; ++t) {
-    if (seats_[t].status == TileStatus::running) return Outcome::running;
-    // A packet may be on its way for longer than a quantum.
-    if (seats_[t].status == TileStatus::packet && next_packet_event() != kNever) return Outcome::running;
-    if (seats_[t].status == TileStatus::exchange || seats_[t].status == TileStatus::packet) waiting = true;
-  }
-  return waiting ? Outcome::stuck : Outcome::stopped;
+  // A packet may be on its way for longer than a quantum.
+  if (running_ != 0 || next_packet_event() != kNever) return Outcome::running;
+  if (sync_.arrivals() != 0 || in_packet_ != 0) return Outcome::stuck;
+  for (const Seat& seat : seats_)
+    if (seat.status == TileStatus::exchange) return Outcome::stuck;
+  return Outcome::stopped;
 }
 
 void Ipu::release(Cycle z, bool vote) {
@@ -328,13 +345,14 @@ void Ipu::release(Cycle z, bool vote) {
   sync_.release();
   release_ = z;
   if (hooks.released) hooks.released(config_.ipu, z);
-  window_open_ = arrival_->zone != Zone::internal;
-  packets_ = false;
+  if (arrival_->zone != Zone::internal) close_windows(z);
+  packets_move_ = packets_move_ || arrival_->zone != Zone::internal;
   for (unsigned t = 0; t < config_.tiles; ++t) {
     if (seats_[t].status != TileStatus::sync) continue;
     if (t + 4 < config_.tiles) prefetch(*tiles_[t + 4]);
+    if (packets_move_) before_release(t, z);
     tiles_[t]->release(z, vote);
-    seats_[t].status = TileStatus::running;
+    set_status(t, TileStatus::running);
     seats_[t].progress = z;
     seats_[t].exchanged = false;
     emit(t, MachineEvent::Kind::sync_release, z, static_cast<std::uint32_t>(arrival_->zone));
@@ -365,6 +383,8 @@ std::string Ipu::describe(const Symbolizer& symbolizer) const {
         break;
       case TileStatus::packet:
         what = "in x.packet, waits for packets";
+        if (packet_seats_[t].window && !packet_seats_[t].window->describe().empty())
+          what = "in x.packet, waits for packets: " + packet_seats_[t].window->describe();
         break;
       case TileStatus::sync:
         what = std::string("waits in x.sync ") + zone_name(sync_.arrival(t)->zone);

@@ -9,7 +9,9 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <queue>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "hw/event.h"
@@ -45,7 +47,6 @@ struct IpuHooks {
   EventObserver* events = nullptr;
   /// Told the release cycle of every superstep before any tile goes on into it: (IPU, cycle).
   std::function<void(unsigned, Cycle)> released;
-  PacketHost* host = nullptr;  ///< serves packets to host buffers; may let time pass
   /// Called between rounds and steps with the cycle reached; may throw to end the run.
   std::function<void(Cycle)> poll;
 };
@@ -56,7 +57,6 @@ class Ipu {
     running,    ///< the limit is reached, nothing to answer
     arrived,    ///< all active tiles wait in one zone: release() is next
     exception,  ///< a tile is excepted: the first exception is known
-    refused,    ///< a packet was refused where it went: refused() says which
     conflict,   ///< active tiles wait in different wide zones
     stuck,      ///< no tile can go on, and some wait: a deadlock
     stopped,    ///< no tile can go on, and none waits
@@ -72,17 +72,6 @@ class Ipu {
   /// Starts the supervisors of all active tiles at `pc`.
   void boot(Address pc, Cycle at);
 
-  /// Runs until something is to be answered or all tiles have done everything before `limit`.
-  Outcome advance(Cycle limit);
-  /// Answers `arrived`: all tiles go on at `z` with the AND of the votes of the zone.
-  void release(Cycle z, bool vote);
-
-  /// Does what packets on the way do before `limit`, when all tiles have done theirs; the latest cycle in which one
-  /// arrived at a host block.
-  Cycle drain_packets(Cycle limit);
-
-  [[nodiscard]] const std::optional<SyncResult>& arrival() const { return arrival_; }
-  [[nodiscard]] const std::optional<ZoneConflict>& conflict() const { return conflict_; }
   /// First exception of the IPU by (cycle, tile, context).
   struct FirstException {
     unsigned tile = 0;
@@ -90,8 +79,32 @@ class Ipu {
   };
   [[nodiscard]] const std::optional<FirstException>& exception() const { return exception_; }
 
-  [[nodiscard]] const std::optional<PacketLanes::Refusal>& refused() const { return lanes_.refused(); }
+  /// Runs until something is to be answered, or all tiles have done everything before `limit` and packets everything
+  /// before `known`: what comes from beyond the lanes is told for all cycles before that.
+  Outcome advance(Cycle limit, Cycle known = kNever);
+  /// Answers `arrived`: all tiles go on at `z` with the AND of the votes of the zone.
+  void release(Cycle z, bool vote);
 
+  /// After `running`: the cycle that must become known for packets to go on; kNever if they wait for others.
+  [[nodiscard]] Cycle wanted();
+  /// Some tile has come to `limit`.
+  [[nodiscard]] bool tiles_running() const { return running_ != 0; }
+  [[nodiscard]] bool tiles_in_packet() const { return in_packet_ != 0; }
+  /// All tiles wait in a sync, packets of theirs may be in the lanes: lanes go on to `known`.
+  void run_lanes(Cycle known) { lanes_.advance(known); }
+  [[nodiscard]] PacketLanes& lanes() { return lanes_; }
+  /// A packet that a tile's engine did not take, for a report of its exception of cause 30; nothing if it is not known.
+  [[nodiscard]] std::optional<Packet> culprit(const FirstException& first) const;
+  /// A tile holds words that came outside its window: the first of them by tile, and which packet.
+  struct Stray {
+    unsigned tile = 0;
+    Address address = 0;
+    Packet packet;
+  };
+  [[nodiscard]] std::optional<Stray> stray(Cycle before) const;
+
+  [[nodiscard]] const std::optional<SyncResult>& arrival() const { return arrival_; }
+  [[nodiscard]] const std::optional<ZoneConflict>& conflict() const { return conflict_; }
   [[nodiscard]] unsigned tiles() const { return config_.tiles; }
   [[nodiscard]] std::uint32_t sram_bytes() const { return config_.sram_bytes; }
   [[nodiscard]] TileModel& tile(unsigned t) {
@@ -121,7 +134,24 @@ class Ipu {
     Address exchange_table = 0;
     Cycle progress = 0;  // everything of the tile before this cycle is done
     TileStop stop;
+  };
+  /// What packets know of an interval-based tile.
+  struct PacketSeat {
+    bool window_open = false;  // packets may arrive
     std::unique_ptr<PacketWindow> window;
+    std::optional<PacketWindow::Stray> stray;
+    Packet stray_packet;        // header
+    std::optional<Stray> told;  // a stray that has trapped
+  };
+  /// Something that a packet window does, by time.
+  struct PacketEvent {
+    enum class Kind : std::uint8_t { offer, arrival, end };
+    Cycle cycle = 0;
+    Kind kind = Kind::offer;
+    unsigned tile = 0;
+    friend bool operator>(const PacketEvent& a, const PacketEvent& b) {
+      return std::tie(a.cycle, a.kind, a.tile) > std::tie(b.cycle, b.kind, b.tile);
+    }
   };
 
   void make_tiles();
@@ -133,13 +163,26 @@ class Ipu {
   void publish(unsigned t, const TileStop& stop);
   void note_exception(unsigned t);
   bool resolve_exchange();
+  void set_status(unsigned t, TileStatus status);
+  // Packets (ipu_packets.cpp).
   void open_window(unsigned t, const TileStop& stop);
-  /// Everything that packet windows and lanes do before `to`, at most a lookahead after anything not yet done.
-  void step_packets(Cycle to);
+  void push(PacketEvent::Kind kind, unsigned t, Cycle cycle) { packet_events_.push({cycle, kind, t}); }
+  void plan_offer(unsigned t);
+  void plan_arrival(unsigned t);
+  void plan_end(unsigned t);
+  void look_at_touched();
+  void arrive(unsigned t, Cycle to);
+  void end_window(unsigned t);
+  void refuse_strays(unsigned t);
+  void note_stray(unsigned t, const PacketWindow::Stray& stray, const Packet& packet);
+  void close_windows(Cycle z);
+  void before_release(unsigned t, Cycle z);
+  /// Everything that packet windows and lanes do before `to`, at most a lookahead after anything not yet done; true if
+  /// a tile goes on.
+  bool step_packets(Cycle to);
   /// Runs windows and lanes alone; true if a tile goes on.
   bool run_packets(Cycle limit);
-  bool finish_windows();
-  [[nodiscard]] Cycle next_packet_event() const;
+  [[nodiscard]] Cycle next_packet_event();
   void emit(unsigned t, MachineEvent::Kind kind, Cycle cycle, std::uint32_t a0) {
     if (hooks.events != nullptr) emit_event(t, kind, cycle, a0);
   }
@@ -160,6 +203,7 @@ class Ipu {
   TilePool& pool_;
   std::vector<std::unique_ptr<TileModel>> tiles_;
   std::vector<Seat> seats_;
+  std::vector<PacketSeat> packet_seats_;
   std::vector<bool> interval_based_;
   bool pins_ = false;  // there are pin-level tiles
   std::vector<unsigned> runnable_;
@@ -167,8 +211,10 @@ class Ipu {
   Fabric fabric_;
   PacketLanes lanes_;
   SyncUnit sync_;
-  bool window_open_ = false;  // since the last release packets may move
-  bool packets_ = false;      // a tile has come to x.packet since
+  bool packets_move_ = false;  // a window was opened since the start
+  Cycle known_ = kNever;       // what comes from beyond the lanes is known before this cycle
+  std::priority_queue<PacketEvent, std::vector<PacketEvent>, std::greater<>> packet_events_;
+  unsigned running_ = 0, in_packet_ = 0;  // tiles with that status
   bool pristine_ = false;     // nobody has touched the tiles since they were made: a reset has nothing to do
   Cycle release_ = 0;
   std::optional<SyncResult> arrival_;

@@ -20,9 +20,8 @@ bool SyncNetwork::member(unsigned ipu, Zone zone) const {
   return members_[index(zone)].count(ipu) != 0;
 }
 
-Cycle SyncNetwork::group_delay(std::size_t ipus) const {
-  // Hops grow with the ladder: one to the sibling, one more for every four IPUs (calibration sync-003 .. sync-006).
-  return ipus < 2 ? base_ : base_ + 2 * Cycle{hop_} * (1 + ipus / 4);
+Cycle SyncNetwork::hop_delay(const std::vector<unsigned>& members) const {
+  return 2 * Cycle{sync_.group_hop} * topology_.sync_hops(members);
 }
 
 std::shared_ptr<Meeting> SyncNetwork::arrive(unsigned ipu, const SyncResult& result) {
@@ -37,11 +36,15 @@ std::shared_ptr<Meeting> SyncNetwork::arrive(unsigned ipu, const SyncResult& res
   meeting->arrived[ipu] = result;
   meeting->latest = std::max(meeting->latest, result.latest);
   meeting->vote = meeting->vote && result.vote;
-  const std::size_t expected = alone ? 1 : group.size();
+  std::vector<unsigned> members{ipu};
+  if (!alone) {
+    members.clear();
+    for (const auto& [member, in] : group) members.push_back(member);
+  }
   const std::shared_ptr<Meeting> here = meeting;
-  if (here->arrived.size() == expected) {
+  if (here->arrived.size() == members.size()) {
     here->complete = true;
-    here->z = here->latest + group_delay(expected);
+    here->z = here->latest + sync_.group_base + hop_delay(members);
     here->result = here->vote;
     open_[zone].erase(root);
     changed_.notify(sc_core::SC_ZERO_TIME);
@@ -51,9 +54,9 @@ std::shared_ptr<Meeting> SyncNetwork::arrive(unsigned ipu, const SyncResult& res
 
 void SyncNetwork::release_host(Meeting& meeting, Cycle acknowledged, bool vote) {
   // The host is one more that arrives.
-  const std::size_t ipus = meeting.arrived.size();
-  const Cycle hops = ipus < 2 ? 0 : 2 * Cycle{hop_} * (1 + ipus / 4);
-  meeting.z = std::max(meeting.latest, acknowledged) + host_ + hops;
+  std::vector<unsigned> members;
+  for (const auto& [ipu, result] : meeting.arrived) members.push_back(ipu);
+  meeting.z = std::max(meeting.latest, acknowledged) + sync_.host + hop_delay(members);
   meeting.result = meeting.vote && vote;
   meeting.released = true;
   changed_.notify(sc_core::SC_ZERO_TIME);

@@ -6,7 +6,9 @@
 #include <map>
 #include <memory>
 #include <systemc>
+#include <vector>
 
+#include "hw/topology.h"
 #include "tlm/sync/sync_unit.h"
 
 namespace tessera {
@@ -26,7 +28,7 @@ struct Meeting {
 class SyncNetwork {
  public:
   /// Cycles from the last arrival to the release: base + 2 x hop x (distance of the farthest IPU).
-  SyncNetwork(unsigned base, unsigned hop, unsigned host) : base_(base), hop_(hop), host_(host) {}
+  SyncNetwork(const Platform::Sync& sync, const Topology& topology) : sync_(sync), topology_(topology) {}
 
   /// Membership of an IPU in groups 1 and 2.
   void set_member(unsigned ipu, bool group1, bool group2);
@@ -40,13 +42,15 @@ class SyncNetwork {
   void leave(unsigned ipu);
 
   [[nodiscard]] sc_core::sc_event& changed() { return changed_; }
-  /// Cycles between the last arrival of a group of `ipus` IPUs and the release.
-  [[nodiscard]] Cycle group_delay(std::size_t ipus) const;
 
  private:
   static unsigned index(Zone zone) { return zone == Zone::group2 ? 1 : zone == Zone::host ? 2 : 0; }
 
-  unsigned base_, hop_, host_;
+  /// To the farthest member and back.
+  [[nodiscard]] Cycle hop_delay(const std::vector<unsigned>& members) const;
+
+  Platform::Sync sync_;
+  const Topology& topology_;
   std::array<std::map<unsigned, bool>, 2> members_;
   std::array<std::map<unsigned, std::shared_ptr<Meeting>>, 3> open_;  // by root
   sc_core::sc_event changed_;

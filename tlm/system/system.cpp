@@ -36,7 +36,8 @@ System::System(const sc_core::sc_module_name& name, const SystemConfig& config)
     : sc_module(name),
       config_(config),
       pool_(config.threads),
-      network_(config.platform.sync.group_base, config.platform.sync.group_hop, config.platform.sync.host),
+      topology_(config.platform),
+      network_(config.platform.sync, topology_),
       root_("root", root_config(config.platform)) {
   const Platform& p = config_.platform;
   CardConfig card;
@@ -52,6 +53,8 @@ System::System(const sc_core::sc_module_name& name, const SystemConfig& config)
   card.completion_timeout = sc_core::sc_time(p.pcie.completion_timeout_us, sc_core::SC_US);
   ChipConfig chip;
   chip.platform = p;
+  chip.topology = &topology_;
+  chip.train_links = config_.train_links;
   chip.quantum = config_.quantum;
   chip.max_cycles = config_.max_cycles;
   chip.max_idle_cycles = config_.max_idle_cycles;
@@ -84,12 +87,32 @@ System::System(const sc_core::sc_module_name& name, const SystemConfig& config)
         failures_.push_back(std::move(failure));
         sc_core::sc_pause();
       };
+      chips_.back()->report = [this](unsigned at, const Chip::Fault& fault) {
+        if (at < chips_.size()) chips_[at]->note(fault);
+      };
     }
   }
+  join_links();
   std::vector<Injection> injections = config_.injections;
   for (const std::string& text : p.faults) injections.push_back(parse_injection(text, "platform " + p.name));
   for (const Injection& injection : injections)
-    if (injection.sort == "pcie") inject_pcie(injection);
+    if (injection.sort == "pcie")
+      inject_pcie(injection);
+    else if (injection.sort == "link")
+      inject_link(injection);
+}
+
+void System::inject_link(const Injection& injection) {
+  bool any = false;
+  for (unsigned ipu = 0; ipu < ipus(); ++ipu)
+    for (unsigned port = 0; port < chips_[ipu]->links(); ++port) {
+      if (injection.place != "*" && injection.place != Topology::name(ipu, port)) continue;
+      chips_[ipu]->link(port).inject(injection);
+      any = true;
+    }
+  if (!any)
+    throw Error(Category::usage, fmt::format("there is no link \"{}\"", injection.place), injection.text,
+                "IPU.PORT of a link that the topology has, or * for all");
 }
 
 void System::inject_pcie(const Injection& injection) {
@@ -106,6 +129,14 @@ void System::inject_pcie(const Injection& injection) {
     throw Error(Category::usage, fmt::format("there is no IPU \"{}\" on PCI Express", injection.place), injection.text,
                 fmt::format("0..{}, or * for all", p.ipus() - 1));
   strike(static_cast<unsigned>(std::stoul(injection.place)));
+}
+
+void System::join_links() {
+  for (unsigned ipu = 0; ipu < ipus(); ++ipu)
+    for (unsigned port = 0; port < chips_[ipu]->links(); ++port) {
+      const Topology::Port& peer = topology_.ports(ipu)[port];
+      if (ipu < peer.ipu) LinkPort::join(chips_[ipu]->link(port), chips_[peer.ipu]->link(peer.port));
+    }
 }
 
 Cycle System::now() const { return TileClock(config_.platform.clock_hz).cycle_at(sc_core::sc_time_stamp()); }

@@ -9,6 +9,7 @@
 
 #include "hw/injection.h"
 #include "hw/platform.h"
+#include "hw/topology.h"
 #include "tlm/card/c2_card.h"
 #include "tlm/system/chip.h"
 
@@ -22,6 +23,7 @@ struct SystemConfig {
   Cycle quantum = Cycle{1} << 20;  ///< cycles that tiles may run ahead of SystemC time
   Cycle max_cycles = 0;            ///< of a program, from its start; 0 is no limit
   Cycle max_idle_cycles = 0;       ///< between two releases of a program; 0 is no limit
+  bool train_links = true;         ///< at power-on, without the card's controller
   EventObserver* events = nullptr;
   /// Told the release cycle of every superstep before any tile goes on into it: (IPU, cycle).
   std::function<void(unsigned, Cycle)> released;
@@ -59,8 +61,12 @@ class System : public sc_core::sc_module {
   [[nodiscard]] Error no_progress() const;
 
  private:
+  void join_links();
+  void inject_link(const Injection& injection);
+
   SystemConfig config_;
   TilePool pool_;
+  Topology topology_;
   SyncNetwork network_;
   pcie::RootComplex root_;
   std::vector<std::unique_ptr<C2Card>> cards_;

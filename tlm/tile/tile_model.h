@@ -174,6 +174,14 @@ class TileModel {
   /// Interval based, just before finish_packets() or fail_packets(): the words themselves, for a tile that checks them
   /// against pins.
   virtual void packet_traffic(const PacketTraffic& traffic) { (void)traffic; }
+  /// Interval based: whether it does.
+  [[nodiscard]] virtual bool wants_packet_traffic() const { return false; }
+  /// Interval based, just before release(): a packet came while no window was open; the first such address. The
+  /// supervisor traps (cause 30) in place of its issue at Z.
+  virtual void stray_packet(Address address) {
+    (void)address;
+    throw std::logic_error("stray_packet of a tile that has no packet window");
+  }
 
   /// SRAM, for the loader and host accesses while the tile may be accessed. A pin-level tile copies.
   virtual void write_memory(Address address, const std::uint8_t* bytes, std::size_t count) = 0;

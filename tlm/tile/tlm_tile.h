@@ -64,7 +64,7 @@ class TlmTile final : public TileModel {
   /// Ends the packet window with a trap in place of the supervisor's next issue (docs/machine/packets.md).
   void fail_packets(Cycle cycle, std::uint32_t received_words, std::uint32_t cause, std::uint32_t tval) override;
   /// A packet arrived while no window was open: cause 30 in place of the supervisor's next issue.
-  void stray_packet(Address address);
+  void stray_packet(Address address) override;
   /// Looks for races from now on, in exact interleave, until the first is found: it is told once, by the thread that
   /// runs the tile. Nothing of timing or state changes.
   void watch_races(std::function<void(const TileRace&)> found);

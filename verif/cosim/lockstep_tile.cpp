@@ -9,6 +9,7 @@
 
 #include "hw/generated/isa.h"
 #include "hw/generated/machine.h"
+#include "tlm/link/packet.h"
 
 namespace tessera {
 namespace {
@@ -220,6 +221,16 @@ void LockstepTile::report_words() {
 
 void LockstepTile::packet_traffic(const PacketTraffic& traffic) {
   pins_->packets = traffic;
+  pins_->begin_packets();
+}
+
+void LockstepTile::stray_packet(Address address) {
+  tlm_->stray_packet(address);
+  // RTL is given a write of one word, as soon as it goes on from its sync and long before the release.
+  pins_->packets.delivered.clear();
+  const Packet packet{Packet::Kind::write, 1, 0, 0, address - kSramBase, 0, {0}};
+  for (unsigned k = 0; k < packet.lane_words(); ++k)
+    pins_->packets.delivered.push_back({position_ + k, packet.lane_word(k), k == 0, k + 1 == packet.lane_words()});
   pins_->begin_packets();
 }
 

@@ -48,6 +48,8 @@ class LockstepTile final : public TileModel {
   void release(Cycle z, bool vote) override;
   void finish_exchange(const ExchangeResult& result) override;
   void packet_traffic(const PacketTraffic& traffic) override;
+  [[nodiscard]] bool wants_packet_traffic() const override { return true; }
+  void stray_packet(Address address) override;
   void finish_packets(Cycle cycle, std::uint32_t received_words) override;
   void fail_packets(Cycle cycle, std::uint32_t received_words, std::uint32_t cause, std::uint32_t tval) override;
   void write_memory(Address address, const std::uint8_t* bytes, std::size_t count) override;

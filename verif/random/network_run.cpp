@@ -4,6 +4,7 @@
 #include <map>
 
 #include "hw/generated/machine.h"
+#include "tlm/system/lone_ipu.h"
 #include "verif/random/image.h"
 #include "verif/random/network.h"
 
@@ -48,9 +49,8 @@ NetworkRun run_network(const Network& network, const std::vector<Program>& progr
   config.group1 = true;
   TilePool pool(1);
   Host host;
-  IpuHooks hooks;
-  hooks.host = &host;
-  Ipu ipu(config, factory, pool, hooks);
+  Ipu ipu(config, factory, pool);
+  LoneIpu lone(config.ipu, ipu, &host);
   for (unsigned t = 0; t < programs.size(); ++t) {
     for (const Program::Block& block : programs[t].blocks) {
       ipu.tile(t).write_memory(block.at, reinterpret_cast<const std::uint8_t*>(block.words.data()),
@@ -60,10 +60,10 @@ NetworkRun run_network(const Network& network, const std::vector<Program>& progr
   ipu.boot(kEntry, network.seed % 12);
   NetworkRun run;
   for (;;) {
-    run.outcome = ipu.advance(kLimit);
+    run.outcome = lone.advance(kLimit);
     if (run.outcome != Ipu::Outcome::arrived) break;
     const SyncResult& arrival = *ipu.arrival();
-    ipu.drain_packets(arrival.latest + 10'000);
+    lone.drain();
     if (run.releases.size() == network.steps.size()) break;
     run.releases.push_back(arrival.latest + 10 + network.seed % 37);
     run.votes.push_back(arrival.vote);

@@ -1,0 +1,155 @@
+// Links of a chip, and the process that moves packets between lanes, links and hosts at their time, whatever the chip's
+// program does: an IPU forwards for others also when it is held or has stopped. See chip.h, tlm/link/crossbar.h.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tlm/system/chip.h"
+
+namespace tessera {
+
+/// A link's end as the crossbar sees it, and its events.
+class Chip::LinkEnd : public sc_core::sc_module, public CrossbarLink {
+ public:
+  LinkEnd(const sc_core::sc_module_name& name, Chip& chip, LinkPort& port) : sc_module(name), chip_(chip), port_(port) {
+    SC_HAS_PROCESS(LinkEnd);
+    SC_METHOD(announced);
+    sensitive << port.announced();
+    dont_initialize();
+    SC_METHOD(room_made);
+    sensitive << port.room_made();
+    dont_initialize();
+  }
+  [[nodiscard]] bool room() const override { return port_.room(); }
+  void send(Packet packet) override { port_.send(std::move(packet)); }
+  [[nodiscard]] const Packet* front(Cycle& whole) const override {
+    const LinkPort::Arrival* arrival = port_.front();
+    if (arrival == nullptr) return nullptr;
+    whole = arrival->cycle;
+    return &arrival->packet;
+  }
+  Packet pop() override { return port_.pop(); }
+
+ private:
+  void announced() {
+    chip_.crossbar_.announced(port_.port(), chip_.now());
+    chip_.route_at(chip_.crossbar_.next_event());
+  }
+  void room_made() {
+    chip_.crossbar_.room_made(port_.port(), chip_.now());
+    chip_.route_at(chip_.crossbar_.next_event());
+  }
+
+  Chip& chip_;
+  LinkPort& port_;
+};
+
+Chip::~Chip() = default;
+
+void Chip::make_links() {
+  crossbar_.host = this;
+  crossbar_.active = [this](unsigned tile) {
+    return in_program() && ipu_.active(tile);
+  };
+  crossbar_.refuse = [this](const PacketRefusal& refusal) { refuse(refusal); };
+  if (config_.topology == nullptr) return;
+  const unsigned ipu = config_.ipu.ipu;
+  for (unsigned port = 0; port < config_.topology->ports(ipu).size(); ++port) {
+    ports_.push_back(std::make_unique<LinkPort>(fmt::format("link{}", port).c_str(), config_.platform, ipu, port));
+    ends_.push_back(std::make_unique<LinkEnd>(fmt::format("end{}", port).c_str(), *this, *ports_.back()));
+    crossbar_.links.push_back(ends_.back().get());
+    link_registers_.add(*ports_.back(), config_.topology->ports(ipu)[port]);
+    ports_.back()->failed = [this](LinkPort& link, const std::string& reason) { link_down(link.port(), reason); };
+  }
+}
+
+void Chip::route_at(Cycle cycle) {
+  if (cycle == kNever) return;
+  const sc_core::sc_time at = clock_.time_of(cycle), now = sc_core::sc_time_stamp();
+  route_event_.notify(at > now ? at - now : sc_core::SC_ZERO_TIME);
+}
+
+void Chip::route() {
+  if (config_.train_links)
+    for (auto& port : ports_) port->train();
+  for (;;) {
+    wait(route_event_);
+    const Cycle cycle = now();
+    // Things of links may happen between two cycles: they count from the next.
+    if (clock_.time_of(cycle) > sc_core::sc_time_stamp()) {
+      route_at(cycle);
+      continue;
+    }
+    try {
+      crossbar_.run(cycle);
+    } catch (...) {
+      failed(std::current_exception());
+    }
+    // Tiles and lanes can see nothing of it for a lane's latency.
+    if (crossbar_.take_changed())
+      outside_.notify(clock_.time_of(cycle + ipu_.lanes().lookahead()) - sc_core::sc_time_stamp());
+    // A sync waits for the last of them, not a latency longer.
+    if (draining_ && crossbar_.own() == 0) outside_.notify(sc_core::SC_ZERO_TIME);
+    route_at(crossbar_.next_event());
+  }
+}
+
+void Chip::pass_packets() {
+  crossbar_.collect();
+  route_at(crossbar_.next_event());
+}
+
+void Chip::wait_for_packets(Cycle cycle) {
+  if (over()) return;
+  if (cycle == kNever) return wait(outside_ | command_);
+  const sc_core::sc_time at = clock_.time_of(cycle), now = sc_core::sc_time_stamp();
+  if (at > now) wait(at - now, outside_ | command_);
+}
+
+bool Chip::settle_packets(Cycle cycle, bool drain) {
+  draining_ = drain;
+  for (;;) {
+    ipu_.run_lanes(now() + ipu_.lanes().lookahead());
+    pass_packets();
+    if (reset_request_) return false;
+    if (fault_) {
+      stop_with_outside_fault();
+      return false;
+    }
+    const bool done = now() >= cycle;
+    if (done && (!drain || (ipu_.lanes().waiting() == 0 && crossbar_.own() == 0))) return true;
+    wait_for_packets(std::min(done ? kNever : cycle, ipu_.lanes().next_event()));
+  }
+}
+
+void Chip::note(const Fault& fault) {
+  if (fault_ || !in_program()) return;
+  fault_ = fault;
+  outside_.notify(sc_core::SC_ZERO_TIME);
+}
+
+void Chip::refuse(const PacketRefusal& refusal) {
+  if (state_ == State::stopped || reset_request_) return;
+  Fault fault;
+  fault.number = refusal.why == PacketRefusal::Why::host_access ? host_access : no_destination;
+  fault.cycle = refusal.cycle;
+  fault.tile = refusal.packet.tile;
+  fault.value = static_cast<std::uint32_t>(refusal.packet.remote);
+  fault.packet = refusal.packet;
+  fault.text = refusal.text();
+  report(refusal.packet.ipu, fault);
+}
+
+void Chip::link_down(unsigned port, const std::string& reason) {
+  Fault fault;
+  fault.number = link_failed;
+  fault.cycle = now();
+  fault.value = config_.ipu.ipu << 8 | port;
+  const Topology::Port& peer = config_.topology->ports(config_.ipu.ipu)[port];
+  fault.text = fmt::format("link {} to {} has failed: {}", Topology::name(config_.ipu.ipu, port),
+                           Topology::name(peer.ipu, peer.port), reason);
+  for (const std::string& packet : crossbar_.waiting_for(port)) fault.text += "\n  waits for it: packet of " + packet;
+  report(config_.ipu.ipu, fault);
+}
+
+}  // namespace tessera
