@@ -52,7 +52,8 @@ std::uint64_t ErrorDistance::draw(CounterRandom& random) const {
   return distance;
 }
 
-std::vector<LinkFaults::LineFault> LinkFaults::add(const Injection& injection, unsigned ipu, unsigned port, Cycle now) {
+std::vector<LinkFaults::LineFault> LinkFaults::add(const Injection& injection, unsigned ipu, unsigned port, Cycle now,
+                                                   std::uint64_t seed) {
   const auto refuse = [&](const std::string& what, const std::string& advice) {
     throw Error(Category::usage, fmt::format("fault '{}': {}", injection.text, what),
                 fmt::format("link {}.{}", ipu, port), advice);
@@ -96,7 +97,7 @@ std::vector<LinkFaults::LineFault> LinkFaults::add(const Injection& injection, u
   fault.from = from;
   fault.until = until;
   fault.random =
-      CounterRandom(mix(mix(injection.value("seed", 0)) + (std::uint64_t{ipu} << 40 | port << 16 | added_++)));
+      CounterRandom(mix(mix(injection.value("seed", seed)) + (std::uint64_t{ipu} << 40 | port << 16 | added_++)));
   if (injection.values.count("rate_e12") != 0) {
     check_injection_keys(injection, {"rate_e12"}, {"at", "for", "seed"});
     fault.rate = injection.value("rate_e12", 0);

@@ -50,8 +50,10 @@ class LinkFaults {
     unsigned lanes = 0;  ///< 0: all
   };
 
-  /// `now`: for faults without `at`. Gives the line's part, if it is one. Throws Error(usage).
-  std::vector<LineFault> add(const Injection& injection, unsigned ipu, unsigned port, Cycle now);
+  /// `now`: for faults without `at`, `seed`: for those without one. Gives the line's part, if it is one. Throws
+  /// Error(usage).
+  std::vector<LineFault> add(const Injection& injection, unsigned ipu, unsigned port, Cycle now,
+                             std::uint64_t seed = 0);
   void clear() { *this = {}; }
 
   [[nodiscard]] bool any_frame() const { return !frames_.empty(); }

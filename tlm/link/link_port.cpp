@@ -181,11 +181,13 @@ std::string LinkPort::describe() const {
                      impl_->arrivals_.size());
 }
 
+std::size_t LinkPort::open_transactions() const { return impl_->pool_.in_use(); }
+
 void LinkPort::verify_every_frame(bool on) { impl_->verify_ = on; }
 
-void LinkPort::inject(const Injection& injection) {
+void LinkPort::inject(const Injection& injection, std::uint64_t seed) {
   if (injection.kind == "clear") impl_->line_->heal();
-  for (const LinkFaults::LineFault& fault : impl_->faults_.add(injection, ipu_, port_, impl_->now()))
+  for (const LinkFaults::LineFault& fault : impl_->faults_.add(injection, ipu_, port_, impl_->now(), seed))
     if (fault.lanes == 0)
       impl_->line_->break_medium(fault.from, fault.until);
     else

@@ -93,10 +93,13 @@ class LinkPort : public sc_core::sc_module {
   /// One line for reports: state, what waits, credits.
   [[nodiscard]] std::string describe() const;
 
+  /// Transactions of its frames that are not completed.
+  [[nodiscard]] std::size_t open_transactions() const;
   /// All frames become bytes and their CRCs are computed, not only those that errors hit: same result, for tests.
   void verify_every_frame(bool on);
-  /// Adds a fault (docs/machine/links.md lists the kinds). Throws Error(usage) for what it does not know.
-  void inject(const Injection& injection);
+  /// Adds a fault (docs/machine/links.md lists the kinds); `seed` is for random ones that name none. Throws
+  /// Error(usage) for what it does not know.
+  void inject(const Injection& injection, std::uint64_t seed = 0);
 
   /// Called once when the link is given up while packets wait for it, or when a packet comes to it then: the reason in
   /// one sentence.

@@ -43,6 +43,7 @@ TEST(LinkPort, OnePacket) {
   bench.a.send(sent);
   EXPECT_EQ(bench.a.outstanding(), 1u);
   bench.settle();
+  EXPECT_EQ(bench.a.open_transactions(), 1u);
   // 8 + 16 + 1024 bytes at 9.1268 bytes a cycle: 114.83 cycles.
   const Cycle arrival = start + line_cycles(p, 1048) + p.link.latency;
   EXPECT_EQ(line_cycles(p, 1048), 115u);
@@ -59,6 +60,7 @@ TEST(LinkPort, OnePacket) {
   bench.run_to(arrival + p.link.latency);
   EXPECT_EQ(bench.a.outstanding(), 0u);
   EXPECT_EQ(bench.a.counters().packets_sent, 1u);
+  EXPECT_EQ(bench.a.open_transactions(), 0u);
   EXPECT_EQ(bench.a.counters().busy_cycles, 114u);
   EXPECT_THAT(bench.a.describe(),
               HasSubstr("IPU-Link 0.3 to 1.3: up, 8 of 8 lanes, 0 packets wait, 0 not acknowledged"));

@@ -48,6 +48,7 @@ Outcome run(LinkBench& bench, const Case& c, bool verify) {
   LinkPort* const ports[2] = {&bench.a, &bench.b};
   bench.run_to(bench.now() + 100000);  // nothing of the last run is under way
   for (LinkPort* port : ports) {
+    RC_ASSERT(port->open_transactions() == 0u);
     LinkBench::inject(*port, "clear");
     port->reset();
     port->verify_every_frame(verify);

@@ -100,19 +100,28 @@ System::System(const sc_core::sc_module_name& name, const SystemConfig& config)
       inject_pcie(injection);
     else if (injection.sort == "link")
       inject_link(injection);
+    else
+      throw Error(Category::usage, fmt::format("there are no faults of '{}'", injection.sort), injection.text,
+                  "faults are of link, pcie or card");
 }
 
 void System::inject_link(const Injection& injection) {
-  bool any = false;
+  // What concerns both ends is one fault of a link, not two.
+  const bool whole = injection.kind == "down" || injection.kind == "lanes";
+  std::string names;
+  bool found = false;
   for (unsigned ipu = 0; ipu < ipus(); ++ipu)
     for (unsigned port = 0; port < chips_[ipu]->links(); ++port) {
-      if (injection.place != "*" && injection.place != Topology::name(ipu, port)) continue;
-      chips_[ipu]->link(port).inject(injection);
-      any = true;
+      names = fmt::format("0.0 to {}", Topology::name(ipu, port));
+      const bool all = injection.place == "*" && !(whole && topology_.ports(ipu)[port].ipu < ipu);
+      if (!all && injection.place != Topology::name(ipu, port)) continue;
+      chips_[ipu]->link(port).inject(injection, config_.seed);
+      found = true;
     }
-  if (!any)
-    throw Error(Category::usage, fmt::format("there is no link \"{}\"", injection.place), injection.text,
-                "IPU.PORT of a link that the topology has, or * for all");
+  if (!found)
+    throw Error(Category::usage, fmt::format("there is no link {}", injection.place), injection.text,
+                names.empty() ? "this machine has no links"
+                              : fmt::format("links are {}, or * for all (docs/machine/links.md)", names));
 }
 
 void System::inject_pcie(const Injection& injection) {

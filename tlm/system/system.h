@@ -53,6 +53,8 @@ class System : public sc_core::sc_module {
 
   /// A fault of sort "pcie", before the run or in it. Throws Error(usage) for what is unknown.
   void inject_pcie(const Injection& injection);
+  /// The same of sort "link": place IPU.port, or * for all ports.
+  void inject_link(const Injection& injection);
   [[nodiscard]] const C2Card& card(unsigned index) const { return *cards_.at(index); }
 
   /// What ended a chip's run, once; the simulation is paused when this becomes non-null.
@@ -62,7 +64,6 @@ class System : public sc_core::sc_module {
 
  private:
   void join_links();
-  void inject_link(const Injection& injection);
 
   SystemConfig config_;
   TilePool pool_;
