@@ -118,7 +118,7 @@ void Ipu::watch_events() {
 }
 
 void Ipu::emit_event(unsigned t, MachineEvent::Kind kind, Cycle cycle, std::uint32_t a0) {
-  const Address pc = tiles_[t]->context(0).pc;
+  const Address pc = tiles_[t]->supervisor_pc();
   buffers_[t]->event({cycle, static_cast<std::uint16_t>(config_.ipu), static_cast<std::uint16_t>(t), 0, kind, pc, a0});
 }
 
@@ -146,9 +146,9 @@ void Ipu::find_runnable(bool interval_based, Cycle limit) {
 }
 
 bool Ipu::any_runnable(Cycle limit) const {
-  return running_ != 0 &&
-         std::any_of(seats_.begin(), seats_.end(),
-                     [&](const Seat& seat) { return seat.status == TileStatus::running && seat.progress < limit; });
+  return running_ != 0 && std::any_of(seats_.begin(), seats_.end(), [&](const Seat& seat) {
+           return seat.status == TileStatus::running && seat.progress < limit;
+         });
 }
 
 void Ipu::run_interval_tiles(Cycle limit) {
@@ -207,6 +207,7 @@ void Ipu::run_pin_tiles(Cycle limit) {
     }
     if (to <= from) return;
     to = std::min(to, from + step);
+    for (unsigned t : list) fabric_.port(t), lanes_.port(t);  // made here, in order, not by the pool's threads
     pool_.run(list.size(), [&](std::size_t i) {
       const unsigned t = list[i];
       if (seats_[t].progress < to) seats_[t].stop = tiles_[t]->run(to, &fabric_.port(t), &lanes_.port(t));

@@ -193,6 +193,8 @@ class TileModel {
 
   /// CSR of the supervisor as it stands.
   [[nodiscard]] virtual std::uint32_t supervisor_csr(unsigned number) const = 0;
+  /// pc of the supervisor, as in context(0).
+  [[nodiscard]] virtual Address supervisor_pc() const { return context(0).pc; }
   /// xbase1..3 and xsource at once, as every x.exchange and x.packet needs them.
   [[nodiscard]] virtual ExchangeBases exchange_bases() const {
     return {{supervisor_csr(0x7c3), supervisor_csr(0x7c4), supervisor_csr(0x7c5)}, supervisor_csr(0x7c6)};

@@ -43,6 +43,7 @@ class TlmTile final : public TileModel {
   std::uint8_t* sram() override { return sram_.data(); }
   void memory_written(Address address, std::size_t count) override;
   [[nodiscard]] std::uint32_t supervisor_csr(unsigned number) const override;
+  [[nodiscard]] Address supervisor_pc() const override { return contexts_[0].pc; }
   [[nodiscard]] ExchangeBases exchange_bases() const override { return {xbase_, xsource_}; }
   [[nodiscard]] ContextState context(ContextId context) const override;
   [[nodiscard]] std::optional<TileException> exception() const override;
