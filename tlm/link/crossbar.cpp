@@ -231,7 +231,8 @@ void Crossbar::serve_output(unsigned output, Cycle now) {
     while (!out.places.empty() && out.places.front() <= now) out.places.pop_front();
     if (out.places.size() >= lanes_.timing().buffers) return schedule_output(output, out.places.front());
   }
-  auto place = out.any ? std::upper_bound(out.contenders.begin(), out.contenders.end(), out.last) : out.contenders.begin();
+  auto place =
+      out.any ? std::upper_bound(out.contenders.begin(), out.contenders.end(), out.last) : out.contenders.begin();
   if (place == out.contenders.end()) place = out.contenders.begin();
   const unsigned input = *place;
   out.contenders.erase(place);

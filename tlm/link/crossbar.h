@@ -1,4 +1,5 @@
-// What lies between the lanes' ends, the host blocks, the links and the lanes down of one IPU (docs/machine/packets.md).
+// What lies between the lanes' ends, the host blocks, the links and the lanes down of one IPU
+// (docs/machine/packets.md).
 //
 // Inputs are the buffers at the ends of the lanes up and the receive buffers of the links; outputs are the transmit
 // queues of the links and the queues before the lanes down. A move takes no time; an input gives and an output takes at
@@ -112,7 +113,7 @@ class Crossbar {
     std::vector<unsigned> contenders;  // inputs, ascending
     unsigned last = 0;                 // input taken last
     bool any = false;
-    Cycle free = 0;      // may take the next packet
+    Cycle free = 0;        // may take the next packet
     Cycle tried = kNever;  // of the next try
     // Lanes down only.
     Cycle lane_free = 0;

@@ -1,5 +1,5 @@
-// The packet lanes of one IPU: tiles' port buffers, lanes up (towards links and host blocks) with their arbitration, and
-// the words that wait at tiles' ports.
+// The packet lanes of one IPU: tiles' port buffers, lanes up (towards links and host blocks) with their arbitration,
+// and the words that wait at tiles' ports.
 //
 // Up: a packet waits whole in its tile's port buffer; the lane takes waiting packets round robin by tile number from
 // the last one taken, one word a cycle, and `latency` cycles after its last word it is at the lane's end. A packet for
@@ -134,7 +134,7 @@ class PacketLanes {
   std::vector<std::deque<Waiting>> waiting_;  // by tile
   std::vector<std::deque<Cycle>> freed_;      // by tile: cycles in which places of granted packets are free again
   std::vector<std::unique_ptr<Port>> ports_;
-  std::vector<unsigned> pin_level_;  // tiles with a port, as they were made
+  std::vector<unsigned> pin_level_;               // tiles with a port, as they were made
   std::vector<std::deque<Delivery>> deliveries_;  // by tile
   std::vector<std::deque<Header>> recent_;        // by tile
   std::vector<bool> is_touched_;

@@ -85,8 +85,8 @@ class PacketWindow {
   Cycle last_taken_ = 0, last_arrived_ = 0;
   std::uint64_t awaited_ = 0, answered_ = 0;  // words of reads
   std::uint32_t received_ = 0;
-  std::uint32_t early_ = 0;  // words of writes before P + 12, not yet compared
-  Address early_last_ = 0;   // address of the last of them
+  std::uint32_t early_ = 0;    // words of writes before P + 12, not yet compared
+  Address early_last_ = 0;     // address of the last of them
   std::optional<Fault> over_;  // first word beyond the expected: a fault, unless the window was closed by then
   std::optional<Fault> fault_;
   std::optional<Stray> stray_;

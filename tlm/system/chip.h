@@ -36,9 +36,9 @@ struct ChipConfig {
   Platform platform;
   const Topology* topology = nullptr;  ///< no links without
   bool train_links = true;             ///< at power-on
-  Cycle quantum = Cycle{1} << 20;  ///< cycles that tiles may run ahead of SystemC time
-  Cycle max_cycles = 0;            ///< end with an error this many cycles after start; 0 is no limit
-  Cycle max_idle_cycles = 0;       ///< the same after a start or release that no other release follows; 0 is no limit
+  Cycle quantum = Cycle{1} << 20;      ///< cycles that tiles may run ahead of SystemC time
+  Cycle max_cycles = 0;                ///< end with an error this many cycles after start; 0 is no limit
+  Cycle max_idle_cycles = 0;  ///< the same after a start or release that no other release follows; 0 is no limit
   IpuHooks hooks;
   Symbolizer symbolizer;
 };
@@ -104,7 +104,13 @@ class Chip : public sc_core::sc_module, public pcie::EndpointFunction, public Pa
   /// held: before boot or after reset. host_sync: the host serves it here; host_wait: it does so at another IPU, the
   /// root. stopped: exception, fault or nothing left to run.
   enum class State : std::uint8_t { held, running, group_sync, host_sync, host_wait, stopped };
-  enum ChipFault : std::uint32_t { zones_differ = 0, no_progress = 1, host_access = 2, link_failed = 3, no_destination = 4 };
+  enum ChipFault : std::uint32_t {
+    zones_differ = 0,
+    no_progress = 1,
+    host_access = 2,
+    link_failed = 3,
+    no_destination = 4
+  };
 
   void process();
   void wait_until(Cycle cycle);

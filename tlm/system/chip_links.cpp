@@ -48,9 +48,7 @@ Chip::~Chip() = default;
 
 void Chip::make_links() {
   crossbar_.host = this;
-  crossbar_.active = [this](unsigned tile) {
-    return in_program() && ipu_.active(tile);
-  };
+  crossbar_.active = [this](unsigned tile) { return in_program() && ipu_.active(tile); };
   crossbar_.refuse = [this](const PacketRefusal& refusal) { refuse(refusal); };
   if (config_.topology == nullptr) return;
   const unsigned ipu = config_.ipu.ipu;

@@ -215,7 +215,7 @@ class Ipu {
   Cycle known_ = kNever;       // what comes from beyond the lanes is known before this cycle
   std::priority_queue<PacketEvent, std::vector<PacketEvent>, std::greater<>> packet_events_;
   unsigned running_ = 0, in_packet_ = 0;  // tiles with that status
-  bool pristine_ = false;     // nobody has touched the tiles since they were made: a reset has nothing to do
+  bool pristine_ = false;  // nobody has touched the tiles since they were made: a reset has nothing to do
   Cycle release_ = 0;
   std::optional<SyncResult> arrival_;
   std::optional<ZoneConflict> conflict_;

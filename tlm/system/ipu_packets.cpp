@@ -55,7 +55,8 @@ void Ipu::look_at_touched() {
 
 void Ipu::arrive(unsigned t, Cycle to) {
   PacketWindow& window = *packet_seats_[t].window;
-  for (const auto* next = lanes_.next_delivery(t); next != nullptr && next->first < to; next = lanes_.next_delivery(t)) {
+  for (const auto* next = lanes_.next_delivery(t); next != nullptr && next->first < to;
+       next = lanes_.next_delivery(t)) {
     const bool stray_before = window.stray().has_value();
     const auto delivery = lanes_.take_delivery(t);
     window.deliver(delivery->first, delivery->packet);
@@ -140,7 +141,8 @@ void Ipu::close_windows(Cycle z) {
   for (unsigned t = 0; t < config_.tiles; ++t) {
     PacketSeat& seat = packet_seats_[t];
     if (!seat.window_open || seat.window) continue;
-    for (const auto* next = lanes_.next_delivery(t); next != nullptr && next->first < z; next = lanes_.next_delivery(t)) {
+    for (const auto* next = lanes_.next_delivery(t); next != nullptr && next->first < z;
+         next = lanes_.next_delivery(t)) {
       const auto delivery = lanes_.take_delivery(t);
       const Packet& p = delivery->packet;
       if (p.kind != Packet::Kind::write) continue;
@@ -167,7 +169,8 @@ void Ipu::before_release(unsigned t, Cycle z) {
 
 std::optional<Packet> Ipu::culprit(const FirstException& first) const {
   if (first.exception.cause != kPacketFault) return std::nullopt;
-  if (const auto& told = packet_seats_[first.tile].told; told && told->address == first.exception.tval) return told->packet;
+  if (const auto& told = packet_seats_[first.tile].told; told && told->address == first.exception.tval)
+    return told->packet;
   // The newest write that has the word.
   const auto& recent = lanes_.last_delivered(first.tile);
   for (auto header = recent.rbegin(); header != recent.rend(); ++header) {

@@ -1,6 +1,8 @@
 // See sync_network.h.
 #include "tlm/system/sync_network.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace tessera {
@@ -60,6 +62,23 @@ void SyncNetwork::release_host(Meeting& meeting, Cycle acknowledged, bool vote) 
   meeting.result = meeting.vote && vote;
   meeting.released = true;
   changed_.notify(sc_core::SC_ZERO_TIME);
+}
+
+std::string SyncNetwork::describe() const {
+  std::string text;
+  for (unsigned zone = 0; zone < open_.size(); ++zone) {
+    for (const auto& [root, meeting] : open_[zone]) {
+      if (meeting->arrived.empty()) continue;
+      std::vector<unsigned> here, missing;
+      for (const auto& [ipu, result] : meeting->arrived) here.push_back(ipu);
+      for (const auto& [ipu, in] : members_[zone == 1 ? 1 : 0])
+        if (meeting->arrived.count(ipu) == 0) missing.push_back(ipu);
+      const Zone which = meeting->arrived.begin()->second.zone;
+      text += fmt::format("\nx.sync {}: IPUs {} have arrived, the last in cycle {}; IPUs {} have not", zone_name(which),
+                          tile_ranges(here), meeting->latest, tile_ranges(missing));
+    }
+  }
+  return text;
 }
 
 void SyncNetwork::leave(unsigned ipu) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <string>
 #include <systemc>
 #include <vector>
 
@@ -40,6 +41,9 @@ class SyncNetwork {
   void release_host(Meeting& meeting, Cycle acknowledged, bool vote);
   /// The IPU stops: what it had arrived at is forgotten.
   void leave(unsigned ipu);
+
+  /// One line for each meeting that waits: who has arrived, when the last did, and who is missing.
+  [[nodiscard]] std::string describe() const;
 
   [[nodiscard]] sc_core::sc_event& changed() { return changed_; }
 

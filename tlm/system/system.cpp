@@ -83,8 +83,8 @@ System::System(const sc_core::sc_module_name& name, const SystemConfig& config)
       chip.ipu.modes = ipu < config_.modes.size() ? config_.modes[ipu] : std::vector<TileMode>{};
       chips_.push_back(std::make_unique<Chip>(fmt::format("ipu{}", ipu).c_str(), chip, config_.factory, pool_, network_,
                                               cards_[c]->endpoint(i)));
-      chips_.back()->failed = [this](std::exception_ptr failure) {
-        failures_.push_back(std::move(failure));
+      chips_.back()->failed = [this, ipu](std::exception_ptr failure) {
+        failures_.push_back(with_others(std::move(failure), ipu));
         sc_core::sc_pause();
       };
       chips_.back()->report = [this](unsigned at, const Chip::Fault& fault) {
@@ -165,7 +165,22 @@ Error System::no_progress() const {
     where += "\n" + chip->describe();
     advice = "a group sync needs all its IPUs: see which have stopped";
   }
-  return Error(Category::no_progress, "deadlock: nothing can happen any more in the machine", where, advice, now());
+  return Error(Category::no_progress, "deadlock: nothing can happen any more in the machine",
+               network_.describe() + where, advice, now());
+}
+
+std::exception_ptr System::with_others(std::exception_ptr failure, unsigned ipu) const {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const Error& error) {
+    if (error.category() != Category::no_progress) return failure;
+    std::string where = error.where() + network_.describe();
+    for (unsigned other = 0; other < chips_.size(); ++other)
+      if (other != ipu && chips_[other]->running()) where += "\n" + chips_[other]->describe();
+    return std::make_exception_ptr(Error(error.category(), error.message(), where, error.advice(), error.cycle()));
+  } catch (...) {
+    return failure;
+  }
 }
 
 }  // namespace tessera

@@ -63,6 +63,8 @@ class System : public sc_core::sc_module {
   [[nodiscard]] Error no_progress() const;
 
  private:
+  /// What ended an IPU's run for want of progress, with what the groups and the other IPUs wait for.
+  [[nodiscard]] std::exception_ptr with_others(std::exception_ptr failure, unsigned ipu) const;
   void join_links();
 
   SystemConfig config_;

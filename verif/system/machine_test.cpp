@@ -313,6 +313,54 @@ TEST(Machine, TwoIpusMeetInAGroupAtOneCycle) {
   EXPECT_EQ(z, last + p.sync.group_base + 2 * p.sync.group_hop);
 }
 
+/// Starts one program on each of two IPUs of group 1 and returns the error that ends them.
+std::string error_of_two(const SystemConfig& config, const std::vector<std::uint32_t>& first,
+                         const std::vector<std::uint32_t>& second) {
+  Machine m(config);
+  Driver d(m.transport);
+  for (unsigned ipu = 0; ipu < 2; ++ipu) {
+    d.set_groups(ipu, true, false);
+    d.load(ipu, {all_tiles(kCode, ipu == 0 ? first : second)});
+  }
+  d.start(0, kCode);
+  d.start(1, kCode);
+  try {
+    d.wait();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.category(), Category::no_progress);
+    return e.what();
+  }
+  ADD_FAILURE() << "no error ended the run";
+  return {};
+}
+
+TEST(Machine, AnIpuThatSpinsIsNamedWithThoseThatWaitForIt) {
+  SystemConfig config = tlm_system(small_platform(2, 2));
+  config.max_cycles = 3'000'000;
+  std::vector<std::uint32_t> waits, spins;
+  sync_step(waits, Zone::group1);
+  spin(waits);
+  spin(spins);
+  const std::string what = error_of_two(config, waits, spins);
+  EXPECT_NE(what.find("IPU 1 tiles 0-1: running, not arrived anywhere"), std::string::npos) << what;
+  EXPECT_NE(what.find("IPU 0 tiles 0-1: waits in x.sync group 1"), std::string::npos) << what;
+  EXPECT_NE(what.find("x.sync group 1: IPUs 0 have arrived"), std::string::npos) << what;
+  EXPECT_NE(what.find("IPUs 1 have not"), std::string::npos) << what;
+}
+
+TEST(Machine, IpusThatWaitInDifferentZonesAreADeadlockThatNamesBoth) {
+  std::vector<std::uint32_t> group, host;
+  sync_step(group, Zone::group1);
+  spin(group);
+  sync_step(host, Zone::host, 9);
+  spin(host);
+  const std::string what = error_of_two(tlm_system(small_platform(2, 2)), group, host);
+  EXPECT_NE(what.find("x.sync group 1: IPUs 0 have arrived"), std::string::npos) << what;
+  EXPECT_NE(what.find("x.sync host: IPUs 1 have arrived"), std::string::npos) << what;
+  EXPECT_NE(what.find("IPU 0 tiles 0-1: waits in x.sync group 1"), std::string::npos) << what;
+  EXPECT_NE(what.find("IPU 1 tiles 0-1: waits in x.sync host"), std::string::npos) << what;
+}
+
 TEST(Machine, StopFromOutsideEndsTheRunInOrder) {
   SystemConfig config = tlm_system(small_platform(2));
   unsigned asked = 0;

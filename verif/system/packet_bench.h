@@ -37,7 +37,7 @@ struct Write {
 struct PacketTable {
   std::vector<Write> writes;
   unsigned expected = 0;
-  bool skip = false;                    ///< no table: x.packet with 0
+  bool skip = false;                       ///< no table: x.packet with 0
   std::vector<std::uint64_t> descriptors;  ///< more, raw
 };
 
@@ -99,9 +99,7 @@ struct PacketProgram {
     }
     return records;
   }
-  static std::uint32_t content(unsigned ipu, unsigned tile, unsigned word) {
-    return ipu << 24 | tile << 12 | word;
-  }
+  static std::uint32_t content(unsigned ipu, unsigned tile, unsigned word) { return ipu << 24 | tile << 12 | word; }
 };
 
 struct PacketLog : EventObserver {

@@ -1,9 +1,8 @@
 // Packets between IPUs on TLM tiles: times by hand, order, congestion, and every misuse as a named fault.
-#include "verif/system/packet_bench.h"
-
 #include <cmath>
 
 #include "hw/error.h"
+#include "verif/system/packet_bench.h"
 
 namespace tessera {
 namespace {
@@ -29,8 +28,7 @@ TEST(Packets, OneWriteAcrossOneLinkTakesItsTime) {
   const Cycle done = whole + p.packet.lane_latency + 19;
   EXPECT_EQ((run.log.done[{0, 3}][0]), z + 12 + 19);
   EXPECT_EQ((run.log.done[{1, 2}][0]), done);
-  for (unsigned n = 0; n < 16; ++n)
-    EXPECT_EQ(run.memory(1, 2, kTarget + 4 * n, 1)[0], PacketProgram::content(0, 3, n));
+  for (unsigned n = 0; n < 16; ++n) EXPECT_EQ(run.memory(1, 2, kTarget + 4 * n, 1)[0], PacketProgram::content(0, 3, n));
   EXPECT_EQ(run.memory(1, 2, kTarget + 64, 1)[0], 0u);
 }
 
