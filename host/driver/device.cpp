@@ -76,6 +76,8 @@ void Driver::Impl::add(const PciFunction& f) {
   d.info.card = f.root_port;
   d.info.registers = f.bars[pcie::kBarRegisters].address;
   d.info.tile_memory = f.bars[pcie::kBarTiles].address;
+  for (unsigned bar = 0; bar < f.bars.size(); ++bar)
+    if (f.bars[bar].address != 0) d.info.bars.push_back({bar, f.bars[bar].address, f.bars[bar].size});
   turn_on(f);
   devices.push_back(d);
   check_alive(devices.back());
@@ -176,6 +178,13 @@ void Driver::claim(unsigned ipu) { impl_->claim(impl_->at(ipu)); }
 bool Driver::claimed(unsigned ipu) const { return impl_->at(ipu).claimed; }
 
 std::optional<Claim> Driver::holder(unsigned ipu) { return impl_->holder(impl_->at(ipu)); }
+
+std::string Driver::state(unsigned ipu) {
+  const std::uint32_t status = impl_->read(impl_->at(ipu), chip::kStatus);
+  if (chip::kStatusException.get(status) != 0) return "excepted";
+  if (chip::kStatusHostSync.get(status) != 0) return "in a host sync";
+  return chip::kStatusRunning.get(status) != 0 ? "running" : "not running";
+}
 
 void Driver::release(unsigned ipu) {
   Device& d = impl_->at(ipu);

@@ -86,6 +86,8 @@ Counters& Counters::operator+=(const Counters& other) {
   words_received += other.words_received;
   words_unheard += other.words_unheard;
   packets += other.packets;
+  link_packets += other.link_packets;
+  link_words += other.link_words;
   return *this;
 }
 
@@ -99,6 +101,8 @@ Counters Counters::since(const Counters& earlier) const {
   c.words_received = words_received - earlier.words_received;
   c.words_unheard = words_unheard - earlier.words_unheard;
   c.packets = packets - earlier.packets;
+  c.link_packets = link_packets - earlier.link_packets;
+  c.link_words = link_words - earlier.link_words;
   return c;
 }
 
@@ -210,7 +214,7 @@ void Driver::acknowledge(unsigned ipu, bool vote, std::uint64_t service_ns) {
 }
 
 Counters Driver::counters(unsigned ipu) {
-  const Device& d = impl_->at(ipu);
+  Device& d = impl_->at(ipu);
   Counters c;
   c.cycles = impl_->read_wide(d, chip::kCycleLow);
   c.instructions = impl_->read_wide(d, chip::kInstructionsLow);
@@ -220,6 +224,7 @@ Counters Driver::counters(unsigned ipu) {
   c.words_received = impl_->read_wide(d, chip::kWordsReceivedLow);
   c.words_unheard = impl_->read_wide(d, chip::kWordsUnheardLow);
   c.packets = impl_->read(d, chip::kPackets);
+  impl_->add_links(d, c);
   return c;
 }
 

@@ -26,7 +26,31 @@ struct IpuInfo {
   std::uint32_t sram_bytes = 0;   ///< per tile
   std::uint64_t registers = 0;    ///< bus address of BAR0, chip registers
   std::uint64_t tile_memory = 0;  ///< bus address of BAR2, tile t at t x sram_bytes
+  struct Bar {
+    unsigned number = 0;
+    std::uint64_t address = 0, bytes = 0;  ///< bytes 0: set up by another driver, and not sized again
+  };
+  std::vector<Bar> bars;
 };
+
+/// One IPU-Link at an IPU, as its port's registers tell.
+struct LinkInfo {
+  enum class State : std::uint8_t { absent, down, training, up, failed };
+  enum class Use : std::uint8_t { direct, crossed, rail, other };
+  unsigned port = 0;
+  State state = State::absent;
+  unsigned lanes = 0;  ///< that are up
+  unsigned peer_ipu = 0, peer_port = 0;
+  Use use = Use::other;
+  std::uint32_t outstanding = 0;  ///< packets that wait or are not acknowledged
+  std::uint64_t packets_sent = 0, words_sent = 0, packets_received = 0, words_received = 0;  ///< words with headers
+  std::uint32_t crc_errors = 0, sequence_errors = 0, replays = 0, timeouts = 0, trainings = 0;
+  std::uint32_t busy_cycles = 0, stalled_cycles = 0;
+};
+[[nodiscard]] const char* to_string(LinkInfo::State state);
+[[nodiscard]] const char* to_string(LinkInfo::Use use);
+/// "link 0.3 to 2.1 (rail): up, 8 lanes; sent ...": what is not 0 of the counters.
+[[nodiscard]] std::string link_text(unsigned ipu, const LinkInfo& link);
 
 /// Who has claimed an IPU.
 struct Claim {
@@ -53,7 +77,16 @@ struct Stand {
 
 /// First exception of an IPU by (cycle, tile, context), or a fault that the chip found.
 struct ExceptionInfo {
-  enum class Kind : std::uint8_t { trap, zones_differ, no_progress, host_access };
+  enum class Kind : std::uint8_t {
+    trap,
+    zones_differ,
+    no_progress,
+    host_access,     ///< value: low word of the remote address
+    link_failed,     ///< value: IPU x 256 + port
+    no_destination,  ///< a packet that nobody takes; value: low word of the remote address
+    card,            ///< the card's controller
+    pcie,            ///< PCI Express or the DMA engine
+  };
   Kind kind = Kind::trap;
   unsigned ipu = 0, tile = 0, context = 0;
   std::uint32_t cause = 0;  ///< of a trap
@@ -89,6 +122,7 @@ struct Counters {
   std::uint32_t refused_accesses = 0;
   std::uint64_t words_sent = 0, words_received = 0, words_unheard = 0;  ///< exchange
   std::uint64_t packets = 0;
+  std::uint64_t link_packets = 0, link_words = 0;  ///< sent over IPU-Links, forwarded ones too; words with headers
 
   /// Sums over IPUs; cycles, which all count alike, is the largest.
   Counters& operator+=(const Counters& other);
@@ -160,6 +194,10 @@ class Driver {
   void write_tile(unsigned ipu, unsigned tile, Address address, const std::uint32_t* words, std::size_t count);
   void read_tile(unsigned ipu, unsigned tile, Address address, std::uint32_t* words, std::size_t count);
 
+  /// Ports that have a link, in order.
+  [[nodiscard]] std::vector<LinkInfo> links(unsigned ipu);
+  /// "running", "in a host sync", "excepted" or "not running".
+  [[nodiscard]] std::string state(unsigned ipu);
   [[nodiscard]] std::optional<ExceptionInfo> exception(unsigned ipu);
   [[nodiscard]] Counters counters(unsigned ipu);
   [[nodiscard]] std::uint32_t read_register(unsigned ipu, std::uint32_t offset);

@@ -40,6 +40,7 @@ struct Device {
   std::map<unsigned, Buffer> buffers;
   std::uint32_t pending = 0;  ///< causes whose interrupts have come and were not yet handed on
   bool claimed = false;       ///< by this driver
+  std::optional<std::vector<unsigned>> ports;  ///< with a link, once asked for
   bool boots_later = false;   ///< boot_cycle is not 0
 };
 
@@ -90,6 +91,11 @@ class Driver::Impl {
   void forget_buffers(Device& d);
   /// BARs, memory space, bus mastering and MSI-X as they were, if the function has lost them.
   void restore(const Device& d);
+
+  // Links (links.cpp).
+  LinkInfo link(const Device& d, unsigned port);
+  const std::vector<unsigned>& ports(Device& d);
+  void add_links(Device& d, Counters& counters);
 
   // Memory (memory.cpp).
   void access_tile(unsigned ipu, unsigned tile, Address address, std::uint32_t* words, std::size_t count, bool write);

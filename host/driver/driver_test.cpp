@@ -267,6 +267,45 @@ TEST(Driver, ClaimsAreKeptByTheDeviceAndToldByName) {
   first.read_tile(0, 0, 0x40000, &word, 1);
 }
 
+TEST(Driver, LinksAreReadFromTheirPortsAndAFailedOneIsDescribed) {
+  FakeMachine m(2);
+  const auto set = [&](std::uint32_t offset, std::uint32_t value) {
+    m.ipus[1].registers[offset + 3 * chip::kLinkStatusStride] = value;
+  };
+  set(chip::kLinkStatus, 4 | 2 << 8);
+  set(chip::kLinkPeer, 0 | 5 << 8 | 2 << 16);
+  set(chip::kLinkOutstanding, 6);
+  set(chip::kLinkPacketsSent, 77);
+  set(chip::kLinkWordsSentLow, 0x10);
+  set(chip::kLinkWordsSentHigh, 2);
+  set(chip::kLinkReplays, 9);
+  set(chip::kLinkTrainings, 2 | 3 << 16);
+  Driver d(m);
+  EXPECT_TRUE(d.links(0).empty());
+  const std::vector<LinkInfo> links = d.links(1);
+  ASSERT_EQ(links.size(), 1u);
+  EXPECT_EQ(links[0].port, 3u);
+  EXPECT_EQ(links[0].state, LinkInfo::State::failed);
+  EXPECT_EQ(links[0].words_sent, 0x2'0000'0010u);
+  EXPECT_EQ(d.counters(1).link_packets, 77u);
+  EXPECT_EQ(d.counters(1).link_words, 0x2'0000'0010u);
+  const std::string text =
+      "link 1.3 to 0.5 (rail): failed, 2 lanes; sent 77 packets, 8589934608 words; received 0, 0; 6 packets wait or are "
+      "not acknowledged; 9 frames sent again; 3 time-outs; trained 2 times";
+  EXPECT_EQ(link_text(1, links[0]), text);
+
+  m.ipus[1].registers[chip::kExceptionCause] = 3 | 1u << 12 | 1u << 31;
+  m.ipus[1].registers[chip::kExceptionValue] = 1 << 8 | 3;
+  m.ipus[1].registers[chip::kExceptionCycleLow] = 1234;
+  const auto failed = d.exception(1);
+  ASSERT_TRUE(failed);
+  EXPECT_EQ(failed->kind, ExceptionInfo::Kind::link_failed);
+  EXPECT_EQ(failed->detail, text);
+  EXPECT_EQ(failed->cycle, 1234u);
+  m.ipus[1].registers[chip::kExceptionCause] = 9 | 1u << 12 | 1u << 31;
+  expect_error([&] { (void)d.exception(1); }, Category::device_exception, "no known number");
+}
+
 TEST(Driver, InterruptsOfOthersAreHandedBackInOrder) {
   FakeMachine m(2);
   Driver first(m, "first"), second(m, "second");

@@ -54,10 +54,16 @@ std::optional<ExceptionInfo> Driver::Impl::exception(unsigned ipu) {
     info.detail = cause_name(info.cause);
     return info;
   }
-  static constexpr ExceptionInfo::Kind kKinds[] = {ExceptionInfo::Kind::zones_differ, ExceptionInfo::Kind::no_progress,
-                                                   ExceptionInfo::Kind::host_access};
-  info.kind = kKinds[std::min<std::uint32_t>(info.cause, 2)];
+  using Kind = ExceptionInfo::Kind;
+  static constexpr Kind kKinds[] = {Kind::zones_differ,   Kind::no_progress, Kind::host_access, Kind::link_failed,
+                                    Kind::no_destination, Kind::card,        Kind::pcie};
+  if (info.cause >= std::size(kKinds))
+    throw Error(Category::device_exception, fmt::format("the chip reports a fault of no known number: {}", info.cause),
+                name(d));
+  info.kind = kKinds[info.cause];
   info.cause = 0;
+  if (info.kind == Kind::link_failed && (info.value & 0xff) < chip::kLinkStatusCount)
+    info.detail = link_text(info.value >> 8, link(at(info.value >> 8), info.value & 0xff));
   info.stands = where_tiles_stand(d);
   for (const Stand& stand : info.stands)
     info.detail += fmt::format("{}{}, pc 0x{:08x}", info.detail.empty() ? "" : "\n", stand.text, stand.pc);

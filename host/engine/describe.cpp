@@ -176,6 +176,46 @@ std::string exchange(const Program& program, const ExceptionInfo& info) {
          (info.cause == kUnderrun ? silent_source(program, *table, info.value) : "");
 }
 
+std::string remote_text(const PacketRemote& remote) {
+  switch (remote.kind) {
+    case 0:
+      return fmt::format("IPU {} tile {} offset 0x{:x}", remote.ipu, remote.tile, remote.offset);
+    case 1:
+      return fmt::format("chip registers of IPU {}, offset 0x{:x}", remote.ipu, remote.offset);
+    case 2:
+      return fmt::format("host buffer {} offset 0x{:x}", remote.ipu, remote.offset);
+    default:
+      return fmt::format("an address of kind {}, which does not exist", remote.kind);
+  }
+}
+
+/// Descriptors of the tile's packet tables that may have made a packet for a remote address with this low word. Packets
+/// are cut from a descriptor's words; an xbase may have been added to its remote offset.
+std::string packet_text(const Program& program, unsigned tile, std::uint32_t remote_low) {
+  std::string text;
+  for (const executable::TileTable& table : program.tables) {
+    if (table.tile != tile || text.size() > 2000) continue;
+    const auto header_bits = loaded(program, tile, table.begin);
+    if (!header_bits) continue;
+    const auto header = PacketHeader::unpack(*header_bits);
+    if (table.begin + 8 + 16 * static_cast<Address>(header.descriptors) > table.end) continue;  // no packet table
+    for (unsigned i = 0; i < header.descriptors; ++i) {
+      const Address at = table.begin + 8 + 16 * i;
+      const auto bits = loaded(program, tile, at), remote_bits = loaded(program, tile, at + 8);
+      if (!bits || !remote_bits) break;
+      const auto d = PacketDescriptor::unpack(*bits);
+      const auto remote = PacketRemote::unpack(*remote_bits);
+      const auto low = static_cast<std::uint32_t>(remote.offset);
+      if (d.remote_base == 0 && (remote_low < low || remote_low - low >= 4 * d.words)) continue;
+      text += fmt::format("{} {}: descriptor {} of {} at 0x{:05x}, {} words to {}", text.empty() ? "\n  packet" : "\n     or",
+                          table.phase < program.phases.size() ? program.phases[table.phase].name : "", i,
+                          header.descriptors, at, d.words, remote_text(remote));
+      if (d.remote_base != 0) text += fmt::format(" + xbase{}", d.remote_base);
+    }
+  }
+  return text.empty() ? fmt::format(", offset 0x{:x}", remote_low) : text;
+}
+
 bool is_exchange_fault(std::uint32_t cause) { return cause >= 27 && cause <= 30; }
 
 }  // namespace
@@ -192,6 +232,21 @@ std::string describe_fault(const Program* program, const ExceptionInfo& info) {
     case ExceptionInfo::Kind::host_access:
       text =
           fmt::format("IPU {} tile {}: a packet to host address 0x{:x} was refused", info.ipu, info.tile, info.value);
+      break;
+    case ExceptionInfo::Kind::link_failed:
+      text = fmt::format("IPU-Link {}.{} has failed: {}", info.value >> 8, info.value & 0xff,
+                         info.detail.substr(0, info.detail.find('\n')));
+      break;
+    case ExceptionInfo::Kind::no_destination:
+      text = fmt::format("IPU {} tile {}: a packet that nobody takes", info.ipu, info.tile);
+      text += program == nullptr ? fmt::format(", offset 0x{:x}", info.value)
+                                 : packet_text(*program, info.tile, info.value);
+      break;
+    case ExceptionInfo::Kind::card:
+      text = fmt::format("the controller of IPU {}'s card reports a failure (0x{:x})", info.ipu, info.value);
+      break;
+    case ExceptionInfo::Kind::pcie:
+      text = fmt::format("PCI Express or DMA error of IPU {} (0x{:x})", info.ipu, info.value);
       break;
     default:
       text = fmt::format("no tile of IPU {} can go on", info.ipu);

@@ -200,17 +200,23 @@ void gather(const executable::Stream& stream, const std::uint8_t* buffer, std::u
 void Engine::fill(std::uint32_t index) {
   const executable::Stream& stream = executable_.streams[index];
   std::vector<std::uint8_t> step(stream.elements * element_bytes(stream));
-  sources_.at(index)(served_[index]++, step.data());
-  std::uint8_t* buffer = driver_.buffer(executable_.instances.front().ipu, stream.buffer);
-  scatter(stream, step.data(), buffer);
+  bool first = true;
+  for (const executable::Instance& instance : executable_.instances) {
+    if (first || stream.divided) sources_.at(index)(served_[index]++, step.data());
+    first = false;
+    scatter(stream, step.data(), driver_.buffer(instance.ipu, stream.buffer));
+  }
 }
 
 void Engine::drain() {
   for (const std::uint32_t index : outstanding_) {
     const executable::Stream& stream = executable_.streams[index];
     std::vector<std::uint8_t> step(stream.elements * element_bytes(stream));
-    gather(stream, driver_.buffer(executable_.instances.front().ipu, stream.buffer), step.data());
-    sinks_.at(index)(served_[index]++, step.data());
+    for (const executable::Instance& instance : executable_.instances) {
+      gather(stream, driver_.buffer(instance.ipu, stream.buffer), step.data());
+      sinks_.at(index)(served_[index]++, step.data());
+      if (!stream.divided) break;
+    }
   }
   outstanding_.clear();
 }

@@ -255,7 +255,7 @@ struct Each {
   template <typename A>
   void operator()(A& a, Stream& v) const {
     a.text(v.name);
-    numbers(a, v.input, v.type, v.elements, v.buffer, v.bytes);
+    numbers(a, v.input, v.divided, v.type, v.elements, v.buffer, v.bytes);
     a.list(v.layout, *this);
     a.list(v.words, *this);
   }

@@ -186,7 +186,9 @@ struct BufferWords {
   std::uint32_t words = 0;
 };
 
-/// A host stream. One host buffer holds one step in tile order; the device addresses it as host buffer `buffer` from
+/// A host stream; every instance has a buffer of its own. Of a divided stream instance i of n takes steps i, i + n, ...,
+/// in the order of the executable's instances; of others all instances take the same input, and the output is that of
+/// the first. One host buffer holds one step in tile order; the device addresses it as host buffer `buffer` from
 /// offset 0. Bytes of the buffer that no run covers are padding: write 0.
 struct Stream {
   std::string name;
@@ -197,6 +199,7 @@ struct Stream {
   std::uint64_t bytes = 0;        ///< of the buffer, multiple of 4
   std::vector<BufferRun> layout;  ///< cover every element once
   std::vector<BufferWords> words;
+  bool divided = false;  ///< its steps are shared out among the instances
 };
 
 /// What the host does when a program arrives at a host sync with this code: before it acknowledges it fills the buffers

@@ -1,0 +1,91 @@
+// IPU-Links as the chip registers of their ports tell. See driver.h.
+#include "host/driver/driver_impl.h"
+
+namespace tessera::driver {
+
+namespace {
+
+std::uint32_t port_offset(unsigned port) { return port * chip::kLinkStatusStride; }
+
+}  // namespace
+
+const char* to_string(LinkInfo::State state) {
+  static constexpr const char* kNames[] = {"absent", "down", "training", "up", "failed"};
+  const auto i = static_cast<unsigned>(state);
+  return i < std::size(kNames) ? kNames[i] : "in no known state";
+}
+
+const char* to_string(LinkInfo::Use use) {
+  static constexpr const char* kNames[] = {"direct", "crossed", "rail", "other"};
+  return kNames[static_cast<unsigned>(use) & 3];
+}
+
+std::string link_text(unsigned ipu, const LinkInfo& link) {
+  std::string text = fmt::format("link {}.{} to {}.{} ({}): {}, {} lanes; sent {} packets, {} words; received {}, {}",
+                                 ipu, link.port, link.peer_ipu, link.peer_port, to_string(link.use),
+                                 to_string(link.state), link.lanes, link.packets_sent, link.words_sent,
+                                 link.packets_received, link.words_received);
+  const auto add = [&](const char* what, std::uint64_t count) {
+    if (count != 0) text += fmt::format("; {} {}", count, what);
+  };
+  add("packets wait or are not acknowledged", link.outstanding);
+  add("CRC errors", link.crc_errors);
+  add("sequence errors", link.sequence_errors);
+  add("frames sent again", link.replays);
+  add("time-outs", link.timeouts);
+  add("cycles without credit", link.stalled_cycles);
+  return text + fmt::format("; trained {} times", link.trainings);
+}
+
+LinkInfo Driver::Impl::link(const Device& d, unsigned port) {
+  const std::uint32_t at = port_offset(port);
+  LinkInfo link;
+  link.port = port;
+  const std::uint32_t status = read(d, chip::kLinkStatus + at);
+  link.state = static_cast<LinkInfo::State>(chip::kLinkStatusState.get(status));
+  link.lanes = static_cast<unsigned>(chip::kLinkStatusLanes.get(status));
+  if (link.state == LinkInfo::State::absent) return link;
+  const std::uint32_t peer = read(d, chip::kLinkPeer + at);
+  link.peer_ipu = static_cast<unsigned>(chip::kLinkPeerIpu.get(peer));
+  link.peer_port = static_cast<unsigned>(chip::kLinkPeerPort.get(peer));
+  link.use = static_cast<LinkInfo::Use>(chip::kLinkPeerUse.get(peer));
+  link.outstanding = read(d, chip::kLinkOutstanding + at);
+  link.packets_sent = read(d, chip::kLinkPacketsSent + at);
+  link.packets_received = read(d, chip::kLinkPacketsReceived + at);
+  link.words_sent = read_wide(d, chip::kLinkWordsSentLow + at);
+  link.words_received = read_wide(d, chip::kLinkWordsReceivedLow + at);
+  link.crc_errors = read(d, chip::kLinkCrcErrors + at);
+  link.sequence_errors = read(d, chip::kLinkSequenceErrors + at);
+  link.replays = read(d, chip::kLinkReplays + at);
+  const std::uint32_t trainings = read(d, chip::kLinkTrainings + at);
+  link.trainings = static_cast<std::uint32_t>(chip::kLinkTrainingsTrainings.get(trainings));
+  link.timeouts = static_cast<std::uint32_t>(chip::kLinkTrainingsTimeouts.get(trainings));
+  link.busy_cycles = read(d, chip::kLinkBusyCycles + at);
+  link.stalled_cycles = read(d, chip::kLinkStalledCycles + at);
+  return link;
+}
+
+const std::vector<unsigned>& Driver::Impl::ports(Device& d) {
+  if (!d.ports) {  // which there are does not change
+    d.ports.emplace();
+    for (unsigned port = 0; port < chip::kLinkStatusCount; ++port)
+      if (chip::kLinkStatusState.get(read(d, chip::kLinkStatus + port_offset(port))) != 0) d.ports->push_back(port);
+  }
+  return *d.ports;
+}
+
+void Driver::Impl::add_links(Device& d, Counters& counters) {
+  for (const unsigned port : ports(d)) {
+    counters.link_packets += read(d, chip::kLinkPacketsSent + port_offset(port));
+    counters.link_words += read_wide(d, chip::kLinkWordsSentLow + port_offset(port));
+  }
+}
+
+std::vector<LinkInfo> Driver::links(unsigned ipu) {
+  Device& d = impl_->at(ipu);
+  std::vector<LinkInfo> all;
+  for (const unsigned port : impl_->ports(d)) all.push_back(impl_->link(d, port));
+  return all;
+}
+
+}  // namespace tessera::driver
