@@ -3,7 +3,6 @@
 // thrown. What is worth several threads is the caller's to decide, by amounts of work and never by time.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <exception>
 #include <functional>
