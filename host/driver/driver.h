@@ -85,7 +85,7 @@ struct ExceptionInfo {
     link_failed,     ///< value: IPU x 256 + port
     no_destination,  ///< a packet that nobody takes; value: low word of the remote address
     card,            ///< the card's controller
-    pcie,            ///< PCI Express or the DMA engine
+    pcie,            ///< PCI Express failed a packet; value: error number as in dma_status
   };
   Kind kind = Kind::trap;
   unsigned ipu = 0, tile = 0, context = 0;

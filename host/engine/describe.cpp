@@ -207,7 +207,8 @@ std::string packet_text(const Program& program, unsigned tile, std::uint32_t rem
       const auto remote = PacketRemote::unpack(*remote_bits);
       const auto low = static_cast<std::uint32_t>(remote.offset);
       if (d.remote_base == 0 && (remote_low < low || remote_low - low >= 4 * d.words)) continue;
-      text += fmt::format("{} {}: descriptor {} of {} at 0x{:05x}, {} words to {}", text.empty() ? "\n  packet" : "\n     or",
+      text += fmt::format("{} {}: descriptor {} of {} at 0x{:05x}, {} words to {}",
+                          text.empty() ? "\n  packet" : "\n     or",
                           table.phase < program.phases.size() ? program.phases[table.phase].name : "", i,
                           header.descriptors, at, d.words, remote_text(remote));
       if (d.remote_base != 0) text += fmt::format(" + xbase{}", d.remote_base);
@@ -221,6 +222,22 @@ bool is_exchange_fault(std::uint32_t cause) { return cause >= 27 && cause <= 30;
 }  // namespace
 
 namespace {
+
+/// The error numbers of dma_status (hw/registers/chip.toml).
+std::string pcie_failure(std::uint32_t error) {
+  switch (error) {
+    case 2:
+      return "completer abort";
+    case 3:
+      return "no completion came in time";
+    case 4:
+      return "the data came marked as bad";
+    case 9:
+      return "the link is down";
+    default:
+      return fmt::format("error {}", error);
+  }
+}
 
 /// What the chip found, and where all tiles stand in the program's terms.
 std::string describe_fault(const Program* program, const ExceptionInfo& info) {
@@ -246,7 +263,8 @@ std::string describe_fault(const Program* program, const ExceptionInfo& info) {
       text = fmt::format("the controller of IPU {}'s card reports a failure (0x{:x})", info.ipu, info.value);
       break;
     case ExceptionInfo::Kind::pcie:
-      text = fmt::format("PCI Express or DMA error of IPU {} (0x{:x})", info.ipu, info.value);
+      text =
+          fmt::format("PCI Express or DMA error of IPU {}, tile {}: {}", info.ipu, info.tile, pcie_failure(info.value));
       break;
     default:
       text = fmt::format("no tile of IPU {} can go on", info.ipu);

@@ -39,6 +39,7 @@ Crossbar::Crossbar(unsigned ipu, PacketLanes& lanes, const Topology* topology)
       host_(lane_count_) {}
 
 void Crossbar::reset() {
+  ++resets_;
   // What waits at links stays there: they know nothing of programs.
   for (unsigned i = 0; i < lane_count_; ++i) inputs_[i] = {};
   for (Output& output : outputs_) {
@@ -163,13 +164,18 @@ void Crossbar::serve_host(unsigned lane, Cycle now) {
   const auto refused = [&] {
     if (refuse) refuse({now, PacketRefusal::Why::host_access, packet.header_only()});
   };
+  // The host's side lets a moment pass, in which a reset may come: then the packet is no more.
+  const unsigned resets = resets_;
   if (packet.kind == Packet::Kind::write) {
-    if (host == nullptr || !host->write(now, packet)) refused();
+    const bool ok = host != nullptr && host->write(now, packet);
+    if (resets != resets_) return;
+    if (!ok) refused();
     served(now);
     return;
   }
   std::vector<Word> words;
   const std::optional<Cycle> back = host == nullptr ? std::nullopt : host->read(now, packet, words);
+  if (resets != resets_) return;
   if (!back) {
     refused();
     served(now);

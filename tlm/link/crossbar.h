@@ -146,6 +146,7 @@ class Crossbar {
   bool changed_ = false;
   unsigned own_ = 0;
   Cycle last_served_ = 0;
+  unsigned resets_ = 0;
   Counters counters_;
 };
 

@@ -2,6 +2,7 @@
 // stands behind the BARs is the chip's (tlm/system), through EndpointFunction.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <set>
@@ -52,6 +53,11 @@ class Endpoint : public sc_core::sc_module {
                  unsigned order = 0);
   /// Time until a request of `count` bytes finds the tags or credits that it takes.
   [[nodiscard]] sc_core::sc_time room(bool write, std::size_t count);
+  /// Bytes that one request may have and still keep to the tags or credits there are.
+  [[nodiscard]] std::size_t largest_request(bool write) const {
+    return std::min<std::size_t>(
+        4096, std::size_t{limits_.outstanding} * (write ? limits_.max_payload : limits_.max_read_request));
+  }
   /// Raises an MSI-X vector `delay` from now; it cannot pass writes made before.
   void raise(unsigned vector, const sc_core::sc_time& delay);
 

@@ -87,6 +87,8 @@ void Chip::reset() {
   interrupt_status_ = 0;
   loader_error_ = false;
   exception_ = {};
+  pcie_failure_.reset();
+  ++resets_;
   if (power_on_request_) {
     power_on_request_ = false;
     refused_ = host_syncs_ = 0;

@@ -109,7 +109,8 @@ class Chip : public sc_core::sc_module, public pcie::EndpointFunction, public Pa
     no_progress = 1,
     host_access = 2,
     link_failed = 3,
-    no_destination = 4
+    no_destination = 4,
+    pcie_error = 6
   };
 
   void process();
@@ -147,6 +148,7 @@ class Chip : public sc_core::sc_module, public pcie::EndpointFunction, public Pa
   /// is over.
   bool settle_packets(Cycle cycle, bool drain);
   void refuse(const PacketRefusal& refusal);
+  void fail_on_pcie(Fault fault, bool read);
   void link_down(unsigned port, const std::string& reason);
   [[nodiscard]] bool over() const { return reset_request_ || fault_.has_value(); }
 
@@ -199,6 +201,13 @@ class Chip : public sc_core::sc_module, public pcie::EndpointFunction, public Pa
 
   std::vector<std::uint32_t> shadow_, writable_;
   std::uint32_t interrupt_status_ = 0, refused_ = 0, host_syncs_ = 0, latched_high_ = 0;
+  /// Why a packet's host access has failed on PCI Express, if nobody refused it, and when that is known.
+  struct PcieFailure {
+    pcie::Completion what = pcie::Completion::ok;
+    sc_core::sc_time at;
+  };
+  std::optional<PcieFailure> pcie_failure_;
+  unsigned resets_ = 0;
   FabricCounters words_before_;  // of the time before the last reset of the function
   std::uint64_t packets_before_ = 0;
   std::uint32_t sync_code_ = 0;

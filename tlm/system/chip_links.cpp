@@ -135,7 +135,25 @@ void Chip::refuse(const PacketRefusal& refusal) {
   fault.value = static_cast<std::uint32_t>(refusal.packet.remote);
   fault.packet = refusal.packet;
   fault.text = refusal.text();
+  if (fault.number == host_access && pcie_failure_)
+    return fail_on_pcie(fault, refusal.packet.kind == Packet::Kind::read_request);
   report(refusal.packet.ipu, fault);
+}
+
+void Chip::fail_on_pcie(Fault fault, bool read) {
+  fault.number = pcie_error;
+  fault.value = static_cast<std::uint32_t>(DmaEngine::error_of(pcie_failure_->what));
+  // A tile that waits for words is told when the answer, or its time-out, is there.
+  const sc_core::sc_time at = pcie_failure_->at;
+  if (!read || at <= sc_core::sc_time_stamp()) {
+    pcie_failure_.reset();
+    return report(config_.ipu.ipu, fault);
+  }
+  fault.cycle = std::max(fault.cycle, clock_.cycle_at(at));
+  sc_core::sc_spawn([this, fault, at, resets = resets_] {
+    sc_core::wait(at - sc_core::sc_time_stamp());
+    if (resets == resets_) report(config_.ipu.ipu, fault);
+  });
 }
 
 void Chip::link_down(unsigned port, const std::string& reason) {

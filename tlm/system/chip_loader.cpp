@@ -25,7 +25,12 @@ bool Chip::move_host(bool write, std::uint64_t address, std::uint8_t* bytes, std
   for (std::size_t done = 0; done < count;) {
     const std::size_t piece = std::min<std::size_t>(count - done, 4096 - (address + done) % 4096);
     sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
-    if (endpoint_.dma(write, address + done, bytes + done, piece, delay) != pcie::Completion::ok) return false;
+    const pcie::Completion answer = endpoint_.dma(write, address + done, bytes + done, piece, delay);
+    if (answer != pcie::Completion::ok) {
+      const bool refused = answer == pcie::Completion::unsupported_request || answer == pcie::Completion::not_master;
+      if (!refused) pcie_failure_ = PcieFailure{answer, sc_core::sc_time_stamp() + delay};
+      return false;
+    }
     end = std::max(end, sc_core::sc_time_stamp() + delay);
     done += piece;
   }
@@ -34,7 +39,8 @@ bool Chip::move_host(bool write, std::uint64_t address, std::uint8_t* bytes, std
 
 bool Chip::fetch(std::uint64_t address, std::vector<std::uint8_t>& bytes, sc_core::sc_time& end) {
   for (std::size_t done = 0; done < bytes.size();) {
-    const std::size_t piece = std::min<std::size_t>(bytes.size() - done, 4096 - (address + done) % 4096);
+    const std::size_t most = endpoint_.largest_request(false);
+    const std::size_t piece = std::min<std::size_t>({bytes.size() - done, 4096 - (address + done) % 4096, most});
     if (const sc_core::sc_time room = endpoint_.room(false, piece); room != sc_core::SC_ZERO_TIME) {
       wait(room, command_);
       if (reset_request_) return false;

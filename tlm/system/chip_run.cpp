@@ -58,7 +58,7 @@ bool Chip::answer(Ipu::Outcome outcome, Cycle limit) {
       return false;
     case Ipu::Outcome::stuck:
       // Tiles that wait for packets may yet get some: answers of the host, or of other IPUs.
-      if (ipu_.tiles_in_packet() && (crossbar_.own() != 0 || config_.platform.ipus() > 1)) {
+      if (ipu_.tiles_in_packet() && (crossbar_.own() != 0 || pcie_failure_ || config_.platform.ipus() > 1)) {
         wait_for_packets(kNever);
         return true;
       }

@@ -22,9 +22,10 @@ T field(const std::uint8_t* record, std::uint32_t offset) {
   std::memcpy(&value, record + offset, sizeof value);
   return value;
 }
+}  // namespace
 
-DmaEngine::Error error_of(pcie::Completion completion) {
-  using E = DmaEngine::Error;
+DmaEngine::Error DmaEngine::error_of(pcie::Completion completion) {
+  using E = Error;
   switch (completion) {
     case pcie::Completion::ok:
       return E::none;
@@ -43,7 +44,6 @@ DmaEngine::Error error_of(pcie::Completion completion) {
   }
   return E::link_down;
 }
-}  // namespace
 
 DmaEngine::DmaEngine(const sc_core::sc_module_name& name, pcie::Endpoint& endpoint, DmaMemory& memory,
                      std::function<void(bool)> ended)
@@ -244,7 +244,8 @@ bool DmaEngine::fetch_list() {
       continue;
     }
     const std::uint64_t at = host_ + done;
-    const auto piece = static_cast<std::uint32_t>(std::min<std::uint64_t>(list_.size() - done, kPage - at % kPage));
+    const auto piece = static_cast<std::uint32_t>(
+        std::min<std::uint64_t>({list_.size() - done, kPage - at % kPage, endpoint_.largest_request(false)}));
     const sc_core::sc_time room = endpoint_.room(false, piece);
     if (room != sc_core::SC_ZERO_TIME) {
       if (!pass_time(sc_core::sc_time_stamp() + room)) return false;
@@ -284,7 +285,8 @@ void DmaEngine::move() {
       continue;
     }
     const std::uint64_t host = d.host + done;
-    const auto piece = static_cast<std::uint32_t>(std::min<std::uint64_t>(d.bytes - done, kPage - host % kPage));
+    const auto piece = static_cast<std::uint32_t>(
+        std::min<std::uint64_t>({d.bytes - done, kPage - host % kPage, endpoint_.largest_request(d.to_host)}));
     const sc_core::sc_time room = endpoint_.room(d.to_host, piece);
     if (room != sc_core::SC_ZERO_TIME) {
       if (!pass_time(sc_core::sc_time_stamp() + room)) return;

@@ -42,6 +42,8 @@ class DmaEngine : public sc_core::sc_module {
     bad_descriptor = 10,
   };
 
+  [[nodiscard]] static Error error_of(pcie::Completion completion);
+
   /// `ended(ok)` is called when a transfer or list has ended, at that time.
   DmaEngine(const sc_core::sc_module_name& name, pcie::Endpoint& endpoint, DmaMemory& memory,
             std::function<void(bool)> ended);

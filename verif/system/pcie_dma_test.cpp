@@ -151,6 +151,26 @@ TEST(Dma, TakesTheLinksRateEachWay) {
   }
 }
 
+TEST(Dma, RequestsOnTheWayAreBounded) {
+  Platform p = small_platform(8);
+  p.pcie.outstanding = 3;
+  ReadyBus b(p);
+  constexpr std::uint32_t kBytes = 100'000;
+  for (std::uint32_t i = 0; i < kBytes; ++i) b.memory.bytes[i] = pattern(i);
+  // Three requests of 512 bytes, or three packets of 256, in each round; pages are cut into 3 and 6 rounds.
+  std::uint64_t begin = b.transport.now_ns();
+  b.start_dma(0, false, PlainMemory::kBase, 0, kBytes);
+  ASSERT_TRUE(b.dma_ended(0));
+  double ns = static_cast<double>(b.transport.now_ns() - begin);
+  EXPECT_NEAR(ns, (24 * 3 + 2) * (2 * p.pcie.latency_ns + 54.0), 2'000);
+  begin = b.transport.now_ns();
+  b.start_dma(0, true, PlainMemory::kBase + 500'000, 0, kBytes);
+  ASSERT_TRUE(b.dma_ended(0));
+  ns = static_cast<double>(b.transport.now_ns() - begin);
+  EXPECT_NEAR(ns, (24 * 6 + 3) * (p.pcie.latency_ns + 26.0), 2'000);
+  for (std::uint32_t i = 0; i < kBytes; ++i) ASSERT_EQ(b.memory.bytes[500'000 + i], pattern(i)) << i;
+}
+
 TEST(Dma, TwoEndpointsShareTheLinkEvenly) {
   ReadyBus b(small_platform(8, 2));
   constexpr std::uint32_t kBytes = 400'000;

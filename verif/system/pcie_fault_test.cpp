@@ -270,6 +270,63 @@ TEST(PcieErrors, TransferIsStoppedOnDemand) {
   EXPECT_LT(b.word(b.reg(0, chip::kDmaMoved)), 400'000u);
 }
 
+/// sync host(1), read a host buffer; what the driver is told.
+driver::Event packet_that_fails(Machine& m, driver::Driver& d) {
+  const std::uint64_t table[] = {PacketHeader{1, 0}.pack(), PacketDescriptor{kPacketRead, 0, 0, 16, 0x800}.pack(),
+                                 PacketRemote{0, 0, 4, kRemoteHost}.pack()};
+  std::vector<std::uint32_t> words;
+  for (std::uint64_t w : table) words.push_back(static_cast<std::uint32_t>(w)), words.push_back(w >> 32);
+  std::vector<std::uint32_t> code;
+  load_constant(code, 10, kTable);
+  sync_step(code, Zone::host, 1);
+  code.push_back(r(Op::x_packet, 0, 10));
+  spin(code);
+  d.reset(0);
+  d.load(0, {all_tiles(kCode, code), all_tiles(kTable, words)});
+  d.attach_buffer(0, 4, 64, true, false);
+  d.start(0, kCode);
+  EXPECT_EQ(d.wait().kind, driver::Event::Kind::host_sync);
+  m.system.inject_pcie(parse_injection("pcie=0:lose_completion", "test"));
+  d.acknowledge(0);
+  return d.wait();
+}
+
+TEST(PcieErrors, PacketWithoutCompletionIsAFaultOfTheChip) {
+  Platform p = small_platform(1);
+  p.pcie.completion_timeout_us = 100;
+  Machine m(tlm_system(p));
+  driver::Driver d(m.transport);
+  const std::uint64_t begin = m.transport.now_ns();
+  const driver::Event event = packet_that_fails(m, d);
+  ASSERT_EQ(event.kind, driver::Event::Kind::exception);
+  EXPECT_EQ(event.exception.kind, driver::ExceptionInfo::Kind::pcie);
+  EXPECT_EQ(event.exception.value, 3u);
+  EXPECT_EQ(event.exception.tile, 0u);
+  EXPECT_GT(m.transport.now_ns() - begin, 100'000u);
+  EXPECT_LT(m.transport.now_ns() - begin, 200'000u);
+}
+
+TEST(PcieErrors, DriverTellsOfALinkThatIsLost) {
+  Machine m(with_fault(small_platform(2), "pcie=0:link_down,at=1600000"));
+  driver::Driver d(m.transport);
+  std::vector<std::uint32_t> code;
+  spin(code);
+  d.reset(0);
+  d.load(0, {all_tiles(kCode, code)});
+  d.start(0, kCode);
+  EXPECT_EQ(d.counters(0).host_syncs, 0u);
+  ASSERT_LT(m.transport.now_ns(), 1'000'000u);
+  try {
+    (void)d.wait(2'000'000);
+    (void)d.counters(0);
+    FAIL() << "the loss was not seen";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.category(), Category::device_exception);
+    EXPECT_NE(std::string(e.what()).find("lost"), std::string::npos);
+  }
+  EXPECT_LT(m.transport.now_ns(), 4'000'000u);
+}
+
 /// Configuration and chip as after power-on; the transfer that was on its way is gone.
 void expect_reset(ReadyBus& b, unsigned ipu) {
   const auto& f = b.functions[ipu];
