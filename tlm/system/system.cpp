@@ -166,7 +166,7 @@ Error System::no_progress() const {
     advice = "a group sync needs all its IPUs: see which have stopped";
   }
   return Error(Category::no_progress, "deadlock: nothing can happen any more in the machine",
-               network_.describe() + where, advice, now());
+               network_.describe() + where + waiting_links(), advice, now());
 }
 
 std::exception_ptr System::with_others(std::exception_ptr failure, unsigned ipu) const {
@@ -177,10 +177,19 @@ std::exception_ptr System::with_others(std::exception_ptr failure, unsigned ipu)
     std::string where = error.where() + network_.describe();
     for (unsigned other = 0; other < chips_.size(); ++other)
       if (other != ipu && chips_[other]->running()) where += "\n" + chips_[other]->describe();
+    where += waiting_links();
     return std::make_exception_ptr(Error(error.category(), error.message(), where, error.advice(), error.cycle()));
   } catch (...) {
     return failure;
   }
+}
+
+std::string System::waiting_links() const {
+  std::string text;
+  for (const auto& chip : chips_)
+    for (unsigned port = 0; port < chip->links(); ++port)
+      if (chip->link(port).outstanding() != 0) text += "\n" + chip->link(port).describe();
+  return text;
 }
 
 }  // namespace tessera

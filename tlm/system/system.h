@@ -66,6 +66,8 @@ class System : public sc_core::sc_module {
   /// What ended an IPU's run for want of progress, with what the groups and the other IPUs wait for.
   [[nodiscard]] std::exception_ptr with_others(std::exception_ptr failure, unsigned ipu) const;
   void join_links();
+  /// A line for each end of a link for which packets wait.
+  [[nodiscard]] std::string waiting_links() const;
 
   SystemConfig config_;
   TilePool pool_;

@@ -116,6 +116,22 @@ TEST(LinkFaults, ALinkThatStaysDownEndsTheRun) {
   }
 }
 
+TEST(LinkFaults, ALinkThatNobodyTrainsIsInTheReport) {
+  const Platform p = linked_platform(4);
+  const PacketProgram program = exchange_all(1, 2, 4, 64);
+  SystemConfig config = tlm_system(p);
+  config.train_links = false;
+  PacketRun run(program, config);
+  try {
+    const driver::Event event = run.driver.wait();
+    ADD_FAILURE() << "event " << static_cast<int>(event.kind);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.category(), Category::no_progress) << error.what();
+    EXPECT_NE(std::string(error.what()).find("IPU-Link 0.0 to 1.0: down, 0 of 8 lanes"), std::string::npos)
+        << error.what();
+  }
+}
+
 TEST(LinkFaults, WhatIsUnknownIsRefused) {
   System system("system", tlm_system(linked_platform(4)));
   for (const char* fault :
