@@ -131,7 +131,8 @@ module tile_issue (
   assign stopped    = stop_q[f_ctx_o];
   assign sup_issue  = sup_go && (!stopped || engine_fault_i);
   assign f_valid_o  = sup_issue || (owned && !silent && !stopped);
-  assign f_inject_o = sup_issue && (engine_fault_i || stray_i);
+  // A packet that came outside the window is told at the release that follows, when all that came before it is known.
+  assign f_inject_o = sup_issue && (engine_fault_i || (stray_i && (state_q == tile_pkg::SupRelease)));
   assign f_ctx_o    = owned ? (slot_i + 3'd1) : 3'd0;
   assign f_pc_o     = pc_q[f_ctx_o];
 

@@ -44,7 +44,7 @@ module tile_packet (
   output logic        fault_o,
   output logic [4:0]  fault_cause_o,
   output logic [31:0] fault_addr_o,
-  // A write outside a window: waits for the supervisor's next issue.
+  // A write outside a window: waits for the supervisor's next release.
   output logic        stray_o,
   output logic [31:0] stray_addr_o,
   input  logic        stray_taken_i
@@ -94,12 +94,12 @@ module tile_packet (
   logic        rx_drop_q, window_q, issued_q;
   logic [31:0] count_q, awaited_q;      // words of writes; read words not yet answered
   logic [63:0] last_q;                  // last event: word taken or arrived
-  logic        stray_q;
-  logic [31:0] stray_addr_q;
+  logic        stray_q, faulted_q, early_q;  // faulted: a fault has ended the window; early: a bad word before x.packet
+  logic [31:0] stray_addr_q, early_addr_q;
 
   logic [31:0] local_base, remote_base;
   logic [32:0] table_end, local_end;
-  logic        table_bad, descriptor_bad, taken, last_word, complete, over, outside, in_payload, tail, payload, open_now;
+  logic        table_bad, descriptor_bad, taken, last_word, complete, over, beyond, outside, in_payload, tail, payload, open_now, ends;
   logic [8:0]  to_boundary;
   logic [31:0] header_word;
 
@@ -303,11 +303,11 @@ module tile_packet (
         default: if (resume_o) state_q <= Idle;  // Finish
       endcase
       // A fault of what arrives is found later than it happened, so it may still go before one of the table.
-      if ((over || outside) && issued_q && (state_q != Idle) &&
+      if ((over || beyond || outside || early_q) && issued_q && (state_q != Idle) &&
           (!fault_q || ((cause_q == tessera_pkg::TRAP_EXCHANGE_BAD) && (arrived_at <= fault_cycle_q)))) begin
         fault_q       <= 1'b1;
         cause_q       <= tessera_pkg::TRAP_PACKET_FAULT;
-        fault_addr_q  <= over ? last_addr_q : rx_addr_q;
+        fault_addr_q  <= early_q ? early_addr_q : over ? last_addr_q : rx_addr_q;
         fault_cycle_q <= arrived_at;
         complete_q    <= arrived_at;
         state_q       <= Finish;
@@ -325,12 +325,16 @@ module tile_packet (
   assign floor      = issue_q + 64'd12;
   assign arrived_at = (over ? last_q : cycle_i - 64'd1) > floor ? (over ? last_q : cycle_i - 64'd1) : floor;
   assign in_payload = rx_valid_q && (rx_index_q == 3'd4) && !rx_drop_q;
-  // A packet may go on when the window has just become complete: the rest of it is outside.
-  assign tail       = in_payload && (rx_kind_q == 2'd1) && !open_now;
+  // A packet may go on when the window has just become complete: the rest of it is outside. When a fault ends the window,
+  // what has begun is taken whole.
+  assign ends       = issued_q && fault_q;
+  assign tail       = in_payload && (rx_kind_q == 2'd1) && !open_now && !ends && !faulted_q && !early_q;
   assign payload    = in_payload && !tail;
-  assign open_now   = window_q && !complete && !(issued_q && fault_q);
+  assign open_now   = window_q && !complete && !ends && !early_q;
+  // Words before P + 12 are taken uncompared; from then on none beyond the expected is.
+  assign beyond     = payload && (rx_kind_q == 2'd1) && issued_q && (cycle_i > floor) && (count_q >= {12'd0, expected_q});
   assign outside    = payload && ((rx_addr_q < tessera_pkg::SRAM_BASE) || (rx_addr_q >= sram_end_i) || (rx_addr_q[1:0] != 2'd0));
-  assign write_o      = payload && !outside;
+  assign write_o      = payload && !outside && !beyond;
   assign write_addr_o = rx_addr_q;
   assign write_data_o = rx_word_q;
   assign stray_o      = stray_q;
@@ -353,6 +357,9 @@ module tile_packet (
       last_q       <= 64'd0;
       stray_q      <= 1'b0;
       stray_addr_q <= 32'd0;
+      faulted_q    <= 1'b0;
+      early_q      <= 1'b0;
+      early_addr_q <= 32'd0;
     end else begin
       rx_valid_q <= rx_valid_i;
       if (rx_valid_i) begin
@@ -379,7 +386,7 @@ module tile_packet (
           3'd3: begin
             if (rx_kind_q == 2'd3) begin  // a response
               rx_addr_q <= tessera_pkg::SRAM_BASE + rx_word_q;
-              rx_drop_q <= (awaited_q == 32'd0);
+              rx_drop_q <= (awaited_q == 32'd0) || ends;
             end else if (rx_kind_q != 2'd1) begin
               rx_drop_q <= 1'b1;
             end
@@ -394,25 +401,35 @@ module tile_packet (
         stray_q      <= 1'b1;
         stray_addr_q <= rx_addr_q;
       end
-      if (payload) begin
+      if (write_o) begin
         last_addr_q <= rx_addr_q;
         if (rx_kind_q == 2'd1) count_q <= count_q + 32'd1;
       end
+      if ((outside || beyond) && !rx_last_q) rx_drop_q <= 1'b1;  // the rest of it goes the same way
+      if (outside && !issued_q && window_q && !early_q) begin
+        early_q      <= 1'b1;
+        early_addr_q <= rx_addr_q;
+      end
       // Read words: asked for when their request has left, answered one by one.
       awaited_q <= awaited_q + ((taken && last_word && read_q) ? {23'd0, chunk_q} : 32'd0) -
-                   {31'd0, payload && (rx_kind_q == 2'd3)};
+                   {31'd0, write_o && (rx_kind_q == 2'd3) && (awaited_q != 32'd0)};
       if (taken) last_q <= cycle_i;
-      else if (payload) last_q <= cycle_i - 64'd1;
+      else if (write_o) last_q <= cycle_i - 64'd1;
       if (start_i) issued_q <= 1'b1;
-      if (complete || (issued_q && fault_q)) begin
-        window_q <= 1'b0;
-        issued_q <= 1'b0;
+      if (complete || ends) begin
+        window_q  <= 1'b0;
+        issued_q  <= 1'b0;
+        early_q   <= 1'b0;
+        faulted_q <= ends;
+        awaited_q <= 32'd0;  // answers that come behind a fault are dropped
       end
       if (open_i) begin
         window_q  <= 1'b1;
         issued_q  <= 1'b0;
         count_q   <= 32'd0;
         awaited_q <= 32'd0;
+        faulted_q <= 1'b0;
+        early_q   <= 1'b0;
       end
     end
   end

@@ -115,7 +115,9 @@ bool PacketWindow::deliver(Cycle first, const Packet& p) {
     if (!stray_) stray_ = Stray{kSramBase + offset, first + 1};
     return false;
   }
-  if (!write && (answered_ == awaited_ || (fault_ && first + 4 > fault_->cycle))) return false;
+  // A word beyond the expected before an answer has come is a fault: the window was not complete.
+  if (!write && (answered_ == awaited_ || (fault_ && first + 4 > fault_->cycle) || (over_ && first + 4 > over_->cycle)))
+    return false;
   std::uint32_t good = 0;
   for (; good < p.words; ++good) {
     const std::uint64_t at = std::uint64_t{offset} + 4 * good;

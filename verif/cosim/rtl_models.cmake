@@ -63,6 +63,6 @@ tessera_cosim_model(tessera_cosim_faulty Vtile_core_faulty -O1 rtl_tile_faulty.c
 
 tessera_test(rtl_random_test LABEL rtl SOURCES rtl_random_test.cpp DEPENDS tessera_cosim)
 tessera_test(rtl_exchange_test LABEL rtl SOURCES rtl_exchange_test.cpp DEPENDS tessera_cosim tessera_cosim_faulty)
-tessera_test(rtl_packet_test LABEL rtl SOURCES rtl_packet_test.cpp DEPENDS tessera_cosim tessera_coverage)
+tessera_test(rtl_packet_test LABEL rtl SOURCES rtl_packet_test.cpp DEPENDS tessera_cosim tessera_coverage tessera_link)
 tessera_test(rtl_time_test LABEL rtl SOURCES rtl_time_test.cpp DEPENDS tessera_cosim tessera_cosim_faulty)
 tessera_test(debug_test LABEL rtl SOURCES debug_test.cpp debug_state_test.cpp DEPENDS tessera_cosim)

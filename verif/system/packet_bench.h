@@ -3,15 +3,18 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <functional>
 #include <map>
 #include <memory>
+#include <random>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "verif/cosim/lockstep_tile.h"
-#include "verif/cosim/rtl_tile.h"
 #include "verif/system/bench.h"
 
 namespace tessera::testing {
@@ -112,17 +115,6 @@ struct PacketLog : EventObserver {
   std::map<std::pair<unsigned, unsigned>, std::vector<Cycle>> done, arrive, release;
 };
 
-inline SystemConfig any_mode_system(const Platform& platform) {
-  SystemConfig config = tlm_system(platform);
-  config.factory = [](const TileConfig& tile, TileMode mode) -> std::unique_ptr<TileModel> {
-    if (mode == TileMode::rtl) return make_rtl_tile(tile);
-    auto tlm = std::make_unique<TlmTile>(tile);
-    if (mode == TileMode::tlm) return tlm;
-    return std::make_unique<LockstepTile>(tile, std::move(tlm), make_rtl_tile(tile));
-  };
-  return config;
-}
-
 /// One machine, loaded and started.
 struct PacketRun {
   PacketRun(const PacketProgram& p, SystemConfig config, const std::vector<std::pair<bool, bool>>& groups = {})
@@ -161,5 +153,77 @@ struct PacketRun {
   Machine machine;
   driver::Driver driver;
 };
+
+/// Runs `job` in a child process, for SystemC elaborates once in each; gives what it returns.
+inline std::uint64_t in_child(const std::function<std::uint64_t()>& job) {
+  int ends[2];
+  if (pipe(ends) != 0) throw std::runtime_error("no pipe");
+  const pid_t child = fork();
+  if (child == 0) {
+    std::uint64_t result = 0;
+    try {
+      result = job();
+    } catch (const std::exception& e) {
+      ADD_FAILURE() << e.what();
+    }
+    const bool ok = write(ends[1], &result, sizeof result) == sizeof result && !::testing::Test::HasFailure();
+    _exit(ok ? 0 : 1);
+  }
+  close(ends[1]);
+  std::uint64_t result = 0;
+  const bool ok = read(ends[0], &result, sizeof result) == sizeof result;
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(ok && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  return result;
+}
+
+/// Random packets in a few rounds, every word to a place of its own.
+inline PacketProgram random_program(unsigned seed, unsigned ipus, unsigned tiles, unsigned rounds) {
+  std::mt19937 random(seed);
+  const auto pick = [&random](unsigned n) { return static_cast<unsigned>(random() % n); };
+  PacketProgram program(rounds, ipus, tiles);
+  for (auto& round : program.tables) {
+    std::vector<std::vector<Address>> place(ipus, std::vector<Address>(tiles, kTarget));
+    for (unsigned ipu = 0; ipu < ipus; ++ipu)
+      for (PacketTable& table : round[ipu])
+        for (unsigned n = pick(5); n > 0; --n) {
+          Write w;
+          w.words = pick(3) == 0 ? 1 + pick(400) : 1 + pick(20);
+          w.from = kSource + 4 * pick(1000);
+          w.ipu = (ipu + 1 + pick(ipus - 1)) % ipus;
+          w.tile = pick(tiles);
+          w.to = place[w.ipu][w.tile];
+          place[w.ipu][w.tile] += 4 * (w.words + pick(3));
+          if (place[w.ipu][w.tile] < kSramBase + 65536) table.writes.push_back(w);
+        }
+  }
+  program.expect_all();
+  return program;
+}
+
+/// Words of the last round that are where they belong; how many were compared.
+inline unsigned check_words(PacketRun& run) {
+  unsigned compared = 0;
+  const auto& last = run.program.tables.back();
+  for (unsigned ipu = 0; ipu < last.size(); ++ipu)
+    for (unsigned t = 0; t < last[ipu].size(); ++t)
+      for (const Write& w : last[ipu][t].writes) {
+        const auto words = run.memory(w.ipu, w.tile, w.to, w.words);
+        for (unsigned n = 0; n < w.words; ++n, ++compared)
+          EXPECT_EQ(words[n], PacketProgram::content(ipu, t, (w.from - kSource) / 4 + n));
+      }
+  return compared;
+}
+
+/// FNV of all cycles of arrivals and releases of a run.
+inline std::uint64_t hash_times(const PacketLog& log) {
+  std::uint64_t h = 0xcbf29ce484222325u;
+  for (const auto* times : {&log.arrive, &log.release})  // tiles at pins do not tell when packets are done
+    for (const auto& [who, cycles] : *times)
+      for (Cycle c : cycles) h = (h ^ (c * 4096 + who.first * 64 + who.second)) * 0x100000001b3u;
+  return h;
+}
 
 }  // namespace tessera::testing
