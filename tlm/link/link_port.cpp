@@ -32,9 +32,8 @@ void LinkPort::Impl::line_up(Cycle now, unsigned lanes) {
   ++counters_.trainings;
   reported_ = false;
   rate_ = LineRate(platform_, lanes);
-  free_ = {now, 0};
-  begin_ = now;
-  busy_.part = 0;  // of another rate
+  free_ = {std::max(now, free_.up()), 0};  // a frame that was under way when the line went down may still be
+  busy_.part = 0;                          // of another rate
   for (Kept& kept : kept_) kept.replays = 0;
   resend_ = 0;
   ++round_;

@@ -282,6 +282,20 @@ TEST(LinkPort, ALinkThatGoesDownComesBack) {
   EXPECT_TRUE(bench.failures.empty());
 }
 
+TEST(LinkPort, ATrainingShorterThanAFrameWaitsForItsEnd) {
+  Platform p = load_platform("c2");
+  p.link.training = 50;
+  LinkBench bench(p);
+  bench.train();
+  const Cycle start = bench.now();
+  LinkBench::inject(bench.a, "down,for=1,at=" + std::to_string(start + 10));
+  const std::vector<Cycle> arrivals = stream(bench, 2, start + 100000);
+  // Up again at 110 with the second attempt; the first frame ends at 114.83, is sent again from 115 on and dropped.
+  EXPECT_EQ(arrivals[0], start + 115 + 24);
+  EXPECT_EQ(arrivals[1], start + 115 + line_cycles(p, 2 * 1048) + 24);
+  EXPECT_EQ(bench.a.counters().trainings, 2u);
+}
+
 TEST(LinkPort, ALinkThatStaysDownIsGivenUp) {
   const Platform p = load_platform("c2");
   LinkBench bench(p);
