@@ -50,8 +50,13 @@ std::optional<ExceptionInfo> Driver::Impl::exception(unsigned ipu) {
   info.cycle = read(d, chip::kExceptionCycleLow);
   info.cycle |= Cycle{read(d, chip::kExceptionCycleHigh)} << 32;
   if (info.tile < d.info.tiles) info.supervisor_pc = read(d, chip::kTilePc + 4 * info.tile);
+  std::string sender;
+  if (const std::uint32_t source = read(d, chip::kExceptionSource); chip::kExceptionSourceValid.get(source) != 0)
+    sender = fmt::format("the packet came from IPU {} tile {}: {} words from 0x{:05x}",
+                         chip::kExceptionSourceIpu.get(source), chip::kExceptionSourceTile.get(source),
+                         chip::kExceptionSourceWords.get(source), kSramBase + read(d, chip::kExceptionSourceLocal));
   if (chip::kExceptionCauseChipFault.get(cause) == 0) {
-    info.detail = cause_name(info.cause);
+    info.detail = cause_name(info.cause) + (sender.empty() ? "" : "; " + sender);
     return info;
   }
   using Kind = ExceptionInfo::Kind;

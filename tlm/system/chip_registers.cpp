@@ -56,6 +56,16 @@ std::uint32_t Chip::read_register(std::uint32_t offset, Cycle at) {
       return static_cast<std::uint32_t>(exception_.cycle);
     case kExceptionCycleHigh:
       return static_cast<std::uint32_t>(exception_.cycle >> 32);
+    case kExceptionSource:
+      if (!exception_.packet) return 0;
+      return field(kExceptionSourceTile, exception_.packet->tile) | field(kExceptionSourceIpu, exception_.packet->ipu) |
+             field(kExceptionSourceWords, exception_.packet->words) | field(kExceptionSourceValid, 1);
+    case kExceptionSourceLocal:
+      return exception_.packet ? exception_.packet->local : 0;
+    case kExceptionRemoteLow:
+      return exception_.packet ? static_cast<std::uint32_t>(exception_.packet->remote) : 0;
+    case kExceptionRemoteHigh:
+      return exception_.packet ? static_cast<std::uint32_t>(exception_.packet->remote >> 32) : 0;
     case kCycleLow:
       return counter_low(at);
     case kInstructionsLow:

@@ -59,8 +59,10 @@ void Ipu::arrive(unsigned t, Cycle to) {
        next = lanes_.next_delivery(t)) {
     const bool stray_before = window.stray().has_value();
     const auto delivery = lanes_.take_delivery(t);
-    window.deliver(delivery->first, delivery->packet);
-    if (!stray_before && window.stray()) packet_seats_[t].stray_packet = delivery->packet.header_only();
+    const bool whole = window.deliver(delivery->first, delivery->packet);
+    // What the window does not take may turn out a stray at its end, if nothing became one before.
+    if (!whole && !stray_before && !packet_seats_[t].stray && delivery->packet.kind == Packet::Kind::write)
+      packet_seats_[t].stray_packet = delivery->packet.header_only();
     const auto [address, bytes] = window.last_written();
     if (bytes != 0) tiles_[t]->memory_written(address, bytes);
   }

@@ -116,6 +116,8 @@ TEST(PacketFaults, OutsideTheSramTrapsAtTheReceiver) {
   EXPECT_EQ(event.exception.tile, 1u);
   EXPECT_EQ(event.exception.cause, 30u);
   EXPECT_EQ(event.exception.value, kSramBase + 65536);
+  EXPECT_NE(event.exception.detail.find("from IPU 0 tile 2: 2 words from 0x46004"), std::string::npos)
+      << event.exception.detail;
 }
 
 TEST(PacketFaults, MoreWordsThanExpectedAreToldAtTheNextRelease) {
@@ -128,6 +130,7 @@ TEST(PacketFaults, MoreWordsThanExpectedAreToldAtTheNextRelease) {
   EXPECT_EQ(event.ipu, 1u);
   EXPECT_EQ(event.exception.cause, 30u);
   EXPECT_EQ(event.exception.value, kTarget + 8);
+  EXPECT_NE(event.exception.detail.find("from IPU 0 tile 2: 3 words"), std::string::npos) << event.exception.detail;
   EXPECT_EQ(run.memory(1, 1, kTarget + 4, 2), (std::vector<std::uint32_t>{PacketProgram::content(0, 2, 1), 0}));
 }
 
