@@ -114,6 +114,7 @@ int run_exec(Context& context, const ExecOptions& options) {
   const Platform platform = options.machine.platform.empty()
                                 ? load_platform_text(compiled.executable.platform_json, options.file)
                                 : load_platform(options.machine.platform);
+  options.machine.check(platform);
   executable::check_platform(compiled.executable, platform.name, platform.hash());
   read_interface(compiled);
   const std::vector<model::Tensor> inputs = exec_inputs(options, compiled);

@@ -182,6 +182,7 @@ int run_demo(Context& context, const DemoOptions& options) {
   request.advice = "--lockstep all tells whether the machine is at fault";
   const Platform platform = platform_for(options, kind);
   request.machine.ipus = 0;  // the platform is what is left
+  request.machine.check(platform);
   progress.phase("building");
   const demo::Demonstration demonstration = kind.make(platform, arguments);
   const CompiledModel compiled = wrap(demonstration, seconds());

@@ -41,7 +41,9 @@ golden::Comparison check_outputs(const model::Model& model, const std::vector<mo
 CompiledModel compile_or_report(Context& context, const RunOptions& options, const model::Model& model,
                                 const Platform& platform, Progress& progress) {
   try {
-    return compile_model(model, platform, options.compile, progress);
+    CompileSettings settings = options.compile;
+    settings.replicas = std::to_string(settings.replica_count(options.machine.chosen(platform).ipus()));
+    return compile_model(model, platform, settings, progress);
   } catch (const Error& error) {
     progress.finish();
     write_failed_report(context, options.results.report, error);
@@ -53,6 +55,8 @@ int run_command(Context& context, const RunOptions& options) {
   Shutdown::install();
   Progress progress(context.quiet);
   const Platform platform = load_platform(options.machine.platform);
+  options.machine.check(platform);
+  (void)options.compile.replica_count(options.machine.chosen(platform).ipus());
   const LoadedModel loaded = load_model(context, options.model, options.inputs);
   const std::vector<model::Tensor> inputs =
       arrange(loaded.model, loaded.given, options.synthetic && loaded.given.empty(), context.seed);

@@ -96,8 +96,10 @@ void print_run(const Context& context, const Machine& machine, const CompiledMod
                   static_cast<double>(run.cycles) / run.seconds / 1e6,
                   static_cast<double>(s.instructions) / run.seconds / 1e6, compiled.seconds, run.seconds));
   if (compiled.batch > 0) {
-    context.print(fmt::format("throughput  {:.0f} rows per simulated second ({} rows, {} a step)",
-                              static_cast<double>(compiled.batch) / simulated, compiled.batch, compiled.chunk));
+    const std::size_t replicas = compiled.executable.instances.size();
+    context.print(fmt::format("throughput  {:.0f} rows per simulated second ({} rows, {} a step{})",
+                              static_cast<double>(compiled.batch) / simulated, compiled.batch, compiled.chunk,
+                              replicas > 1 ? " and IPU" : ""));
   }
 }
 
@@ -174,7 +176,9 @@ std::string tiles_text(const Platform& platform, const executable::Executable& e
   unsigned tiles = 0;
   for (const executable::Instance& instance : executable.instances)
     tiles += executable.programs.at(instance.program).tiles;
-  if (executable.instances.size() == platform.ipus()) return fmt::format("{} tiles", tiles);
+  if (executable.instances.size() == platform.ipus())
+    return platform.ipus() == 1 ? fmt::format("{} tiles", tiles)
+                                : fmt::format("{} tiles on {} IPUs", tiles, platform.ipus());
   return fmt::format("{} tiles on {} of {} IPUs", tiles, executable.instances.size(), platform.ipus());
 }
 

@@ -9,7 +9,6 @@
 #include <tuple>
 
 #include "host/cli/rtl_factory.h"
-#include "host/cli/tile_list.h"
 #include "host/engine/engine.h"
 #include "hw/error.h"
 #include "tlm/tile/tlm_tile.h"
@@ -17,32 +16,6 @@
 #include "verif/cosim/wave_tile.h"
 
 namespace tessera::cli {
-
-void MachineOptions::add_to(CLI::App& app) {
-  app.add_option("--platform", platform, "c2, pocket, dss8440 or a platform file (tessera platforms lists them)")
-      ->capture_default_str();
-  app.add_option("--ipus", ipus, "Use the first N IPUs of the platform")->check(whole_number(1, 128))->type_name("N");
-  app.add_option("--rtl", rtl, "Tiles that run as RTL: 0 or 0,17,40-47 or 1:5 (IPU:tile) or all")->type_name("TILES");
-  app.add_option("--lockstep", lockstep, "Tiles that run as RTL and TLM, compared instruction by instruction")
-      ->type_name("TILES");
-  app.add_option("--max-cycles", max_cycles, "End with exit code 6 after this many tile cycles; 0 is no limit")
-      ->check(whole_number());
-  app.add_option("--max-idle-cycles", max_idle_cycles,
-                 "End with exit code 6 if no sync completes within this many tile cycles; 0 is no limit")
-      ->check(whole_number())
-      ->capture_default_str();
-  CLI::Option* const file =
-      app.add_option("--wave", wave, "Waveform of the tiles, FST or VCD by suffix; a .gtkw view is written beside it")
-          ->type_name("FILE");
-  app.add_option("--wave-scope", wave_scopes, "Only signals below these scopes, e.g. 'tile3.rtl.*'")
-      ->allow_extra_args(false)
-      ->type_name("PATTERN")
-      ->needs(file);
-  app.add_option("--wave-from", wave_from,
-                 "First time in the waveform: cycles, time with unit ns, us, ms, or superstep=N")
-      ->type_name("TIME");
-  app.add_option("--wave-to", wave_to, "Last time in the waveform, likewise")->type_name("TIME");
-}
 
 WaveEnd parse_wave_end(const std::string& text, const Platform& platform) {
   const std::string key = "superstep=";
@@ -80,48 +53,7 @@ Cycle parse_time(const std::string& text, const Platform& platform) {
   return static_cast<Cycle>(in_cycles);
 }
 
-Platform chosen_platform(const Platform& platform, unsigned ipus) {
-  Platform chosen = platform;
-  if (ipus == 0 || ipus == platform.ipus()) return chosen;
-  if (ipus > platform.ipus()) {
-    throw Error(Category::usage,
-                "--ipus " + std::to_string(ipus) + ", but platform " + platform.name + " has " +
-                    std::to_string(platform.ipus()),
-                "", "give a number up to that, or a larger platform");
-  }
-  if (ipus < platform.ipus_per_card) {
-    chosen.ipus_per_card = ipus;
-    chosen.cards = 1;
-    return chosen;
-  }
-  if (ipus % platform.ipus_per_card != 0) {
-    throw Error(Category::usage, "--ipus " + std::to_string(ipus) + " is no whole number of cards", "",
-                "cards of platform " + platform.name + " have " + std::to_string(platform.ipus_per_card) + " IPUs");
-  }
-  chosen.cards = ipus / platform.ipus_per_card;
-  return chosen;
-}
-
 namespace {
-
-std::vector<std::vector<TileMode>> tile_modes(const MachineOptions& options, const Platform& platform) {
-  std::vector<std::vector<TileMode>> modes(platform.ipus(), std::vector<TileMode>(platform.tiles, TileMode::tlm));
-  const auto mark = [&](const std::string& list, TileMode mode) {
-    if (list.empty()) return;
-    for (const TileRef t : parse_tile_list(list, platform.ipus(), platform.tiles)) {
-      TileMode& chosen = modes[t.ipu][t.tile];
-      if (chosen != TileMode::tlm) {
-        throw Error(Category::usage,
-                    "tile " + std::to_string(t.ipu) + ":" + std::to_string(t.tile) + " is in both --rtl and --lockstep",
-                    "", "name it in one of the two: lockstep runs the RTL too");
-      }
-      chosen = mode;
-    }
-  };
-  mark(options.rtl, TileMode::rtl);
-  mark(options.lockstep, TileMode::lockstep);
-  return modes;
-}
 
 std::vector<unsigned> programs_by_ipu(const Platform& platform, const executable::Executable& executable) {
   std::vector<unsigned> programs(platform.ipus(), 0);
@@ -157,7 +89,7 @@ Machine::Observers::Observers(const Platform& platform, const executable::Execut
 Machine::Machine(const Context& context, const MachineOptions& options, const Platform& platform,
                  const executable::Executable& executable, Progress& progress)
     : options_(options),
-      platform_(chosen_platform(platform, options.ipus)),
+      platform_(options.chosen(platform)),
       executable_(executable),
       code_(std::make_shared<CodeCache>()),
       observers_(platform_, executable) {
@@ -168,7 +100,10 @@ Machine::Machine(const Context& context, const MachineOptions& options, const Pl
   for (const executable::Instance& instance : executable.instances) root_ = std::min(root_, instance.ipu);
   SystemConfig config;
   config.platform = platform_;
-  config.modes = tile_modes(options, platform_);
+  config.modes = options.modes(platform_);
+  config.injections = options.injections(platform_);
+  config.seed = context.seed;
+  config.quantum = options.quantum;
   config.factory = [this](const TileConfig& tile, TileMode mode) { return make_tile(tile, mode); };
   config.threads = context.threads;
   config.max_cycles = options.max_cycles;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "host/cli/command.h"
+#include "host/cli/machine_options.h"
 #include "host/cli/progress.h"
 #include "host/driver/driver.h"
 #include "host/executable/executable.h"
@@ -23,25 +24,6 @@
 #include "verif/cosim/wave.h"
 
 namespace tessera::cli {
-
-/// Options that every command which runs the machine has.
-struct MachineOptions {
-  std::string platform = "c2";
-  unsigned ipus = 0;          ///< --ipus: 0 is all of the platform
-  std::string rtl, lockstep;  ///< tile lists
-  Cycle max_cycles = 0;       ///< of a program; 0 is no limit
-  /// Between two syncs; 0 is no limit. Default: over half a second of a c2, far beyond any superstep.
-  Cycle max_idle_cycles = 1'000'000'000;
-  std::string wave;
-  std::vector<std::string> wave_scopes;
-  std::string wave_from, wave_to;
-  bool check_races = false;  ///< look for races in all tiles that are simulated as TLM or in lockstep
-
-  void add_to(CLI::App& app);
-};
-
-/// The platform as --ipus N leaves it: its first N IPUs (0: all). Throws Error(usage).
-[[nodiscard]] Platform chosen_platform(const Platform& platform, unsigned ipus);
 
 /// One end of a waveform's window: a cycle, or the superstep that begins or ends it ("superstep=12"). Superstep 0 runs
 /// from the start of the program to the first release, superstep n from the n-th release to the next.

@@ -70,13 +70,14 @@ std::string tile_text(Machine& machine, TileRef tile) {
   for (ContextId c = 0; c < kContexts; ++c) {
     const ContextState state = model(machine, tile).context(c);
     if (c != 0 && state.run == ContextState::Run::idle) continue;
-    text += fmt::format("IPU {} tile {} {}: {}", tile.ipu, tile.tile, c == 0 ? "supervisor" : fmt::format("worker {}", c),
-                        kRun.at(static_cast<std::size_t>(state.run)));
+    text +=
+        fmt::format("IPU {} tile {} {}: {}", tile.ipu, tile.tile, c == 0 ? "supervisor" : fmt::format("worker {}", c),
+                    kRun.at(static_cast<std::size_t>(state.run)));
     const std::string symbol = machine.symbol(tile, state.pc);
     text += fmt::format(", pc 0x{:05x}{}", state.pc, symbol.empty() ? "" : " (" + symbol + ")");
     if (state.run == ContextState::Run::excepted)
-      text += fmt::format(", cause {} ({}), mepc 0x{:05x}, mtval 0x{:x}", state.mcause, driver::cause_name(state.mcause),
-                          state.mepc, state.mtval);
+      text += fmt::format(", cause {} ({}), mepc 0x{:05x}, mtval 0x{:x}", state.mcause,
+                          driver::cause_name(state.mcause), state.mepc, state.mtval);
     text += context_dump(machine, tile, c) + stack_text(machine, tile, state.x[2]) + "\n";
   }
   return text;

@@ -86,7 +86,22 @@ void add_run(nlohmann::ordered_json& result, const Machine& machine, const Compi
                         {"memory_bytes", s.compared.memory_bytes}, {"mismatches", 0}};
   result["exchange"] = {{"words_sent", run.result.counters.words_sent},
                         {"words_received", run.result.counters.words_received},
-                        {"packets", run.result.counters.packets}};
+                        {"packets", run.result.counters.packets},
+                        {"link_packets", run.result.counters.link_packets},
+                        {"link_words", run.result.counters.link_words}};
+  if (compiled.executable.instances.size() > 1) {
+    auto& ipus = result["ipus"] = nlohmann::ordered_json::array();
+    for (std::size_t i = 0; i < run.result.instances.size(); ++i) {
+      const driver::Counters& counters = run.result.instances[i];
+      ipus.push_back({{"ipu", compiled.executable.instances[i].ipu},
+                      {"instructions", counters.instructions},
+                      {"words_sent", counters.words_sent},
+                      {"words_received", counters.words_received},
+                      {"packets", counters.packets},
+                      {"link_packets", counters.link_packets},
+                      {"link_words", counters.link_words}});
+    }
+  }
   result["wall"] = {
       {"compile_seconds", compiled.seconds},
       {"run_seconds", run.seconds},

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <chrono>
 #include <filesystem>
 
@@ -41,8 +42,38 @@ void CompileSettings::add_to(CLI::App& app) {
   app.add_option("--chunk", chunk, "Rows of the batch a step; 0: chosen by cost")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40))
       ->type_name("N");
+  app.add_option("--replicas", replicas, "IPUs that share the batch, each with the whole model: a number, or all")
+      ->capture_default_str()
+      ->type_name("N");
   app.add_option("--dump-passes", dump_directory, "Write what each compiler pass made as JSON")->type_name("DIR");
 }
+
+unsigned CompileSettings::replica_count(unsigned ipus) const {
+  if (replicas == "all") return ipus;
+  unsigned count = 0;
+  const auto [end, error] = std::from_chars(replicas.data(), replicas.data() + replicas.size(), count);
+  if (error != std::errc() || end != replicas.data() + replicas.size() || count == 0)
+    throw Error(Category::usage, "'" + replicas + "' is no number of replicas", "--replicas",
+                "give a number from 1, or all");
+  if (count > ipus)
+    throw Error(Category::usage, fmt::format("{} replicas, but there are {} IPUs", count, ipus), "--replicas",
+                "give a number up to that, all, or a larger platform");
+  return count;
+}
+
+namespace {
+
+/// One instance of the program on each IPU; what has rows is shared out.
+void replicate(CompiledModel& compiled, unsigned replicas) {
+  executable::Executable& executable = compiled.executable;
+  for (unsigned r = 1; r < replicas; ++r) executable.instances.push_back({r, 0, r});
+  for (const auto* bindings : {&compiled.inputs, &compiled.outputs})
+    for (const nn::Binding& binding : *bindings)
+      for (executable::Stream& stream : executable.streams)
+        if (stream.name == binding.stream) stream.divided = replicas > 1 && binding.rows > 0;
+}
+
+}  // namespace
 
 CompiledModel compile_model(const model::Model& model, const Platform& platform, const CompileSettings& settings,
                             Progress& progress) {
@@ -52,6 +83,7 @@ CompiledModel compile_model(const model::Model& model, const Platform& platform,
   lowering.tiles = platform.tiles;
   lowering.sram_bytes = platform.sram_bytes;
   lowering.chunk = settings.chunk;
+  lowering.replicas = settings.replica_count(platform.ipus());
   Shutdown::check();
   nn::Lowered lowered = nn::lower(model, lowering);
   compiler::Compiled compiled = compiler::compile(lowered.graph, platform, CodeletLibrary::builtin(),
@@ -63,6 +95,7 @@ CompiledModel compile_model(const model::Model& model, const Platform& platform,
   result.notes = std::move(lowered.notes);
   result.batch = lowered.batch;
   result.chunk = lowered.chunk;
+  replicate(result, lowered.replicas);
   result.report = std::move(compiled.report.json);
   result.executable.interface_json = interface_json(result);
   result.seconds = seconds_since(start);
@@ -143,7 +176,10 @@ void check_input(const nn::Binding& binding, const model::Tensor& tensor) {
 }
 
 std::uint64_t expected_steps(const CompiledModel& compiled) {
-  return compiled.chunk > 0 ? static_cast<std::uint64_t>((compiled.batch + compiled.chunk - 1) / compiled.chunk) : 1;
+  if (compiled.chunk == 0) return 1;
+  const auto replicas = static_cast<std::int64_t>(compiled.executable.instances.size());
+  const std::int64_t share = (compiled.batch + replicas - 1) / replicas;
+  return static_cast<std::uint64_t>((share + compiled.chunk - 1) / compiled.chunk);
 }
 
 void connect(engine::Engine& engine, const CompiledModel& compiled, const std::vector<model::Tensor>& inputs,

@@ -20,16 +20,19 @@ struct CompiledModel {
   executable::Executable executable;
   std::vector<nn::Binding> inputs, outputs;  ///< in the model's order
   std::vector<nn::PlanNote> notes;
-  std::int64_t batch = 0, chunk = 0;
-  nlohmann::ordered_json report;  ///< the compiler's, deterministic
-  double seconds = 0;             ///< wall time of lowering and compiling
+  std::int64_t batch = 0, chunk = 0;  ///< chunk: rows of a step on one IPU
+  nlohmann::ordered_json report;      ///< the compiler's, deterministic
+  double seconds = 0;                 ///< wall time of lowering and compiling
 };
 
 struct CompileSettings {
   std::int64_t chunk = 0;      ///< --chunk: rows a step of the batch loop; 0: by cost
+  std::string replicas = "1";  ///< --replicas: IPUs that share the batch, or all
   std::string dump_directory;  ///< --dump-passes: one JSON file a pass
 
   void add_to(CLI::App& app);
+  /// Throws Error(usage) for what is neither a number of IPUs that there are nor "all".
+  [[nodiscard]] unsigned replica_count(unsigned ipus) const;
 };
 
 [[nodiscard]] CompiledModel compile_model(const model::Model& model, const Platform& platform,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <set>
 #include <tuple>
 
@@ -310,8 +311,23 @@ RunResult Engine::run(const std::string& entry) {
 }
 
 void Engine::serve_until_finished() {
+  const auto next_event = [this] {
+    try {
+      return driver_.wait(options_.limit_ns);
+    } catch (const Error& error) {
+      if (error.category() != Category::device_exception) throw;
+      // The machine could not go on. If the device says why, its registers know more than the transport.
+      std::optional<driver::ExceptionInfo> known;
+      for (const executable::Instance& instance : executable_.instances)
+        if (const auto info = driver_.exception(instance.ipu))
+          if (!known || std::tie(info->cycle, info->ipu) < std::tie(known->cycle, known->ipu)) known = info;
+      if (!known) throw;
+      throw Error(Category::device_exception, describe(executable_, *known) + "\n  " + error.message(), "",
+                  error.advice(), known->cycle);
+    }
+  };
   for (;;) {
-    const Event event = driver_.wait(options_.limit_ns);
+    const Event event = next_event();
     switch (event.kind) {
       case Event::Kind::host_sync:
         if (event.ipu != root_)

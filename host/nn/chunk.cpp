@@ -72,22 +72,24 @@ std::optional<Chunking> choose_chunk(const Model& model, const Options& options)
   } catch (const Error&) {
     return std::nullopt;  // an operator holds for this batch only
   }
+  best.replicas =
+      static_cast<unsigned>(std::max<std::int64_t>(1, std::min<std::int64_t>(options.replicas, best.batch)));
+  const std::int64_t share = best.share();
   if (options.chunk > 0) {
-    best.chunk = std::min(options.chunk, best.batch);
-    best.cycles = round_cycles(with_batch(model, best.chunk), options) *
-                  static_cast<std::uint64_t>((best.batch + best.chunk - 1) / best.chunk);
+    best.chunk = std::min(options.chunk, share);
+    best.cycles = round_cycles(with_batch(model, best.chunk), options) * static_cast<std::uint64_t>(best.rounds());
   } else {
     const std::uint64_t most_bytes = options.sram_bytes / 4;
-    const std::int64_t per_tile = (best.batch + options.tiles - 1) / options.tiles;
-    std::vector<std::int64_t> candidates = {best.batch};
+    const std::int64_t per_tile = (share + options.tiles - 1) / options.tiles;
+    std::vector<std::int64_t> candidates = {share};
     for (std::int64_t rows = 1; rows <= std::min<std::int64_t>(per_tile, 96); ++rows)
-      candidates.push_back(std::min<std::int64_t>(rows * options.tiles, best.batch));
-    for (std::int64_t rows = 1; rows < std::min<std::int64_t>(best.batch, options.tiles); rows *= 2)
+      candidates.push_back(std::min<std::int64_t>(rows * options.tiles, share));
+    for (std::int64_t rows = 1; rows < std::min<std::int64_t>(share, options.tiles); rows *= 2)
       candidates.push_back(rows);
     std::map<std::int64_t, std::uint64_t> cycles;  // by chunk
     for (const std::int64_t rows : candidates) {
       const Model round = with_batch(model, rows);
-      const auto rounds = static_cast<std::uint64_t>((best.batch + rows - 1) / rows);
+      const auto rounds = static_cast<std::uint64_t>((share + rows - 1) / rows);
       if (round_bytes(round, options) <= most_bytes || rows == 1) cycles[rows] = round_cycles(round, options) * rounds;
     }
     std::uint64_t least = ~std::uint64_t{0};
@@ -97,9 +99,10 @@ std::optional<Chunking> choose_chunk(const Model& model, const Options& options)
         std::tie(best.chunk, best.cycles) = std::make_pair(rows, estimate);
     if (best.chunk == 0) best.chunk = 1;
   }
-  const std::int64_t rounds = (best.batch + best.chunk - 1) / best.chunk;
-  best.text = fmt::format("{} rows in {} rounds of {} ({} padded): about {} cycles", best.batch, rounds, best.chunk,
-                          rounds * best.chunk - best.batch, best.cycles);
+  const std::int64_t rounds = best.rounds();
+  best.text = fmt::format("{} rows in {} rounds of {}{} ({} padded): about {} cycles", best.batch, rounds, best.chunk,
+                          best.replicas > 1 ? fmt::format(" on each of {} IPUs", best.replicas) : "",
+                          rounds * best.chunk * best.replicas - best.batch, best.cycles);
   return best;
 }
 

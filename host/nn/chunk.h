@@ -10,6 +10,10 @@ namespace tessera::nn {
 
 struct Chunking {
   std::int64_t batch = 0, chunk = 0;
+  unsigned replicas = 1;
+  /// Rows of the replica that has most.
+  [[nodiscard]] std::int64_t share() const { return (batch + replicas - 1) / replicas; }
+  [[nodiscard]] std::int64_t rounds() const { return (share() + chunk - 1) / chunk; }
   std::uint64_t cycles = 0;  ///< estimate for the whole batch
   std::string text;
 };

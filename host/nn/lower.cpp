@@ -362,14 +362,18 @@ class Assembly {
 }  // namespace
 
 Lowered lower(const Model& model, const Options& options) {
-  Lowered lowered{graph::Graph(options.tiles), 1, 0, 0, {}, {}, {}};
+  Lowered lowered{graph::Graph(options.tiles), 1, 0, 0, 1, {}, {}, {}};
   const std::optional<Chunking> chunking = choose_chunk(model, options);
   if (chunking) {
     lowered.batch = chunking->batch;
     lowered.chunk = chunking->chunk;
-    lowered.steps = static_cast<std::uint32_t>((chunking->batch + chunking->chunk - 1) / chunking->chunk);
+    lowered.replicas = chunking->replicas;
+    lowered.steps = static_cast<std::uint32_t>(chunking->rounds());
     lowered.notes.push_back({"batch", chunking->text});
   }
+  if (!chunking && options.replicas > 1)
+    throw Error(Category::unsupported, "the rows of this model cannot be shared between replicas",
+                "model " + model.name, "its batch is fixed, or rows depend on each other: run it on one IPU");
   const Model step = chunking ? with_batch(model, chunking->chunk) : model;
   const std::vector<PlanNote> batch_note = lowered.notes;
   Assembly(model, step, options, lowered).run();

@@ -19,6 +19,7 @@ struct Options {
   unsigned tiles = 16;
   std::uint32_t sram_bytes = 256 * 1024;  ///< of a tile
   std::int64_t chunk = 0;                 ///< rows a step of the batch loop; 0: by cost
+  unsigned replicas = 1;                  ///< IPUs that share the rows of the batch; more than rows are not used
   bool expose_nodes = false;              ///< make every node's result readable by the host (--check); costs memory
 };
 
@@ -44,7 +45,8 @@ struct Lowered {
   graph::Graph graph;                    ///< entry point "main"
   std::uint32_t steps = 1;               ///< rounds of the batch loop
   std::int64_t batch = 0;                ///< rows in all; 0 without batch loop
-  std::int64_t chunk = 0;                ///< rows a round; the last round may be padded
+  std::int64_t chunk = 0;                ///< rows a round and replica; the last may be padded
+  unsigned replicas = 1;                 ///< step s of a stream with rows is round s / replicas of replica s % replicas
   std::vector<Binding> inputs, outputs;  ///< in the model's order
   std::vector<PlanNote> notes;
 };

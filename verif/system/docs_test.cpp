@@ -76,7 +76,7 @@ std::string first_missing(const std::vector<std::string>& lines, const std::stri
 /// A directory that looks like the repository's root to the commands, whose files under build/ are this test's own.
 std::string stage() {
   const std::string root = scratch_directory();
-  for (const char* folder : {"host", "docs", "verif"})
+  for (const char* folder : {"host", "docs", "hw", "verif"})
     fs::create_directory_symlink(source_path(folder), root + "/" + folder);
   fs::create_directories(root + "/build/verif");
   for (const char* folder : {"bin", "tests", "generated"})
@@ -146,19 +146,41 @@ TEST(Readme, LinksEveryPage) {
   EXPECT_GE(pages, 20U);
 }
 
+/// scripts/run.sh with arguments, on this build instead of one of its own, in a stage.
+Outcome main_job(const std::vector<std::string>& arguments) {
+  std::string script = read_file(source_path("scripts/run.sh"));
+  for (const std::string line : {"cd \"$(dirname \"$0\")/..\"\n", "scripts/build.sh\n"}) {
+    const std::size_t at = script.find("\n" + line);
+    EXPECT_NE(at, std::string::npos) << line;
+    script.erase(at + 1, line.size());
+  }
+  CommandOptions options;
+  options.directory = stage();
+  std::vector<std::string> command = {"bash", "-c", script, "run.sh"};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  return run_command(command, options);
+}
+
 TEST(Readme, ShowsWhatTheMainJobPrints) {
-  const std::string readme = read_file(source_path("README.md")), script = read_file(source_path("scripts/run.sh"));
+  const std::string readme = read_file(source_path("README.md"));
   const std::size_t begin = readme.find("```\nmodel ");
   ASSERT_NE(begin, std::string::npos);
   const std::string shown = readme.substr(begin + 4, readme.find("```", begin + 4) - begin - 4);
-  const std::size_t command = script.find("build/bin/tessera run");
-  ASSERT_NE(command, std::string::npos);
-  CommandOptions options;
-  options.directory = stage();
-  fs::create_directories(options.directory + "/build/digits");
-  const Outcome outcome = run_command({"bash", "-c", script.substr(command)}, options);
+  const Outcome outcome = main_job({});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_EQ(without_speed(outcome.out), without_speed(shown));
+}
+
+TEST(Readme, TheMainJobRunsOnOtherPlatforms) {
+  for (const auto& [arguments, tiles] :
+       {std::pair<std::vector<std::string>, std::string>{{"--platform", "c2"}, "c2: 2432 tiles on 2 IPUs"},
+        {{"--platform=c2", "--replicas", "1"}, "c2: 1216 tiles on 1 of 2 IPUs"}}) {
+    const Outcome outcome = main_job(arguments);
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_THAT(outcome.out, testing::HasSubstr("on platform " + tiles));
+    EXPECT_THAT(outcome.out, testing::HasSubstr("582 of 599 right"));
+    EXPECT_THAT(outcome.out, testing::HasSubstr("5990 values, largest error"));
+  }
 }
 
 }  // namespace

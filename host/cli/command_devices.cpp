@@ -1,0 +1,133 @@
+// tessera devices: what the driver finds on PCI Express, and what the links' ports say. Nothing shown here is
+// taken from the platform file: that only says which machine is simulated.
+
+#include <fmt/format.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "host/cli/commands.h"
+#include "host/cli/machine.h"
+#include "host/driver/driver.h"
+#include "hw/error.h"
+#include "verif/cosim/shutdown.h"
+
+namespace tessera::cli {
+
+namespace {
+
+struct DevicesOptions {
+  MachineOptions machine;
+  bool all_links = false;
+};
+
+std::string address_text(PciAddress at) { return fmt::format("{:02x}:{:02x}.{}", at.bus, at.device, at.function); }
+
+const char* bar_use(unsigned bar) { return bar == 0 ? "registers" : bar == 2 ? "tile memory" : "MSI-X"; }
+
+std::string size_text(std::uint64_t bytes) {
+  if (bytes >= 1 << 20 && bytes % (1 << 20) == 0) return fmt::format("{} MiB", bytes >> 20);
+  return bytes % 1024 == 0 ? fmt::format("{} KiB", bytes >> 10) : fmt::format("{} bytes", bytes);
+}
+
+nlohmann::ordered_json link_json(unsigned ipu, const driver::LinkInfo& link) {
+  nlohmann::ordered_json json;
+  json["ipu"] = ipu;
+  json["port"] = link.port;
+  json["state"] = driver::to_string(link.state);
+  json["lanes"] = link.lanes;
+  json["peer"] = {{"ipu", link.peer_ipu}, {"port", link.peer_port}};
+  json["use"] = driver::to_string(link.use);
+  json["outstanding"] = link.outstanding;
+  json["packets_sent"] = link.packets_sent;
+  json["words_sent"] = link.words_sent;
+  json["packets_received"] = link.packets_received;
+  json["words_received"] = link.words_received;
+  json["crc_errors"] = link.crc_errors;
+  json["sequence_errors"] = link.sequence_errors;
+  json["replays"] = link.replays;
+  json["timeouts"] = link.timeouts;
+  json["trainings"] = link.trainings;
+  json["busy_cycles"] = link.busy_cycles;
+  json["stalled_cycles"] = link.stalled_cycles;
+  return json;
+}
+
+/// "IPU 1: 4 direct, 2 crossed; IPU 2: 2 rail (1 down)".
+std::string links_text(const std::vector<driver::LinkInfo>& links) {
+  std::map<unsigned, std::map<driver::LinkInfo::Use, std::pair<unsigned, unsigned>>> peers;  // all, not up
+  for (const driver::LinkInfo& link : links) {
+    auto& [all, bad] = peers[link.peer_ipu][link.use];
+    ++all;
+    bad += link.state == driver::LinkInfo::State::up ? 0 : 1;
+  }
+  std::string text;
+  for (const auto& [peer, uses] : peers) {
+    text += fmt::format("{}to IPU {}:", text.empty() ? "" : "; ", peer);
+    bool first = true;
+    for (const auto& [use, count] : uses) {
+      text += fmt::format("{} {} {}", first ? "" : ",", count.first, driver::to_string(use));
+      if (count.second != 0) text += fmt::format(" ({} not up)", count.second);
+      first = false;
+    }
+  }
+  return text.empty() ? "none" : text;
+}
+
+void show_ipu(Context& context, driver::Driver& driver, unsigned ipu, bool all_links) {
+  const driver::IpuInfo& info = driver.info(ipu);
+  const std::optional<driver::Claim> holder = driver.holder(ipu);
+  const std::string state = driver.state(ipu);
+  auto& entry = context.result["ipus"].emplace_back();
+  entry["ipu"] = ipu;
+  entry["card"] = driver.info(ipu).card;
+  entry["address"] = address_text(info.function);
+  entry["tiles"] = info.tiles;
+  entry["sram_bytes"] = info.sram_bytes;
+  entry["state"] = state;
+  entry["claimed_by"] = holder ? nlohmann::ordered_json(holder->client) : nlohmann::ordered_json();
+  std::string bars;
+  for (const driver::IpuInfo::Bar& bar : info.bars) {
+    entry["bars"].push_back({{"bar", bar.number}, {"address", bar.address}, {"bytes", bar.bytes}});
+    bars += fmt::format("{}BAR{} 0x{:x} {} {}", bars.empty() ? "" : ", ", bar.number, bar.address, size_text(bar.bytes),
+                        bar_use(bar.number));
+  }
+  const std::vector<driver::LinkInfo> links = driver.links(ipu);
+  for (const driver::LinkInfo& link : links) context.result["links"].push_back(link_json(ipu, link));
+  context.print(fmt::format("IPU {:<3} card {}  {}  {} tiles x {}, {}, {}", ipu, info.card, address_text(info.function),
+                            info.tiles, size_text(info.sram_bytes), state,
+                            holder ? "claimed by " + holder->client : "free"));
+  context.print(fmt::format("          {}", bars));
+  context.print(fmt::format("          links {}", links_text(links)));
+  if (!all_links) return;
+  for (const driver::LinkInfo& link : links) context.print("            " + driver::link_text(ipu, link));
+}
+
+int run_devices(Context& context, const DevicesOptions& options) {
+  Shutdown::install();
+  Progress progress(context.quiet);
+  const Platform platform = load_platform(options.machine.platform);
+  options.machine.check(platform);
+  const executable::Executable nothing;
+  Machine machine(context, options.machine, platform, nothing, progress);
+  driver::Driver& driver = machine.driver();
+  for (const char* key : {"ipus", "links"}) context.result[key] = nlohmann::ordered_json::array();
+  for (unsigned ipu = 0; ipu < driver.ipus(); ++ipu) show_ipu(context, driver, ipu, options.all_links);
+  context.result["cycle"] = machine.system().now();
+  return 0;
+}
+
+}  // namespace
+
+void add_devices_command(CLI::App& app, Context& context) {
+  add_command(app, context, "devices", "What the driver finds on PCI Express: IPUs with their cards and links",
+              "tessera devices --platform dss8440", [](CLI::App& sub) -> Body {
+                auto options = std::make_shared<DevicesOptions>();
+                options->machine.add_platform_to(sub);
+                sub.add_flag("--all-links", options->all_links, "A line for each link, with its counters");
+                return [options](Context& c) { return run_devices(c, *options); };
+              });
+}
+
+}  // namespace tessera::cli
