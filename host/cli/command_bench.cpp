@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "host/cli/commands.h"
+#include "host/cli/demo_bench.h"
 #include "host/cli/digits_bench.h"
 #include "host/cli/rtl_factory.h"
 #include "host/cli/scale_bench.h"
@@ -46,6 +47,8 @@ std::vector<Benchmark> benchmarks(const Context& context) {
       {"link", "packets over an IPU-Link", bench::run_link_bench},
       {"scale", "host threads, empty supersteps, exchange against memcpy, boot and memory of whole machines",
        [&context](const bench::Effort& effort) { return run_scale_bench(context, effort); }},
+      {"demo", "the demonstration of 116,736 workers: time and memory",
+       [&context](const bench::Effort& effort) { return run_demo_bench(context, effort); }},
       {"digits", "the digits network: compiled, and run in TLM, RTL and lockstep",
        [&context](const bench::Effort& effort) { return run_digits_bench(context, effort); }},
   };

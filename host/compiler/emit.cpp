@@ -5,6 +5,7 @@
 #include <map>
 #include <stdexcept>
 
+#include "hw/encode.h"
 #include "hw/generated/machine.h"
 
 namespace tessera::compiler {
@@ -109,8 +110,8 @@ class Emitter {
     const auto put = [&](std::uint32_t offset, std::uint32_t value) { words[offset / 4] = value; };
     // jal x0 to the first entry's stub, which goes on to boot.
     const std::uint32_t distance = p_.control.base - m.start;
-    if (distance >= 0x800) throw std::logic_error("control program is not beside the start region");
-    put(start_region::jump, distance << 20 | 0x6F);
+    if (distance >= 0x100000) throw std::logic_error("control program is out of reach of the start region");
+    put(start_region::jump, isa::place(isa::Imm::j, static_cast<std::int32_t>(distance)) | 0x6F);
     put(start_region::version, kImageVersion);
     put(start_region::tile, tile);
     put(start_region::ipu, options_.ipu);

@@ -36,10 +36,19 @@ class Assembly {
  private:
   using Step = Builder::Step;
 
+  /// A boundary between what tiles have in common and what each has for itself. On large machines it is one of the
+  /// pages by which models of tiles share decoded code: thousands of tiles decode it once.
+  Address align(Address address) const {
+    constexpr Address kPage = 4096;
+    constexpr unsigned kManyTiles = 1024;
+    if (b_.ipus_ * b_.tiles_ < kManyTiles) return compiler::align_region(address);
+    return (address + kPage - 1) / kPage * kPage;
+  }
+
   /// Firmware and codelets by the linker, own code behind them.
   void link_image() {
-    control_ = ControlWriter(b_, kSramBase + start_region::kBytes).run(kSramBase);
-    const Address base = compiler::align_region(control_.end());
+    control_ = ControlWriter(b_, align(kSramBase + start_region::kBytes)).run(kSramBase);
+    const Address base = align(control_.end());
     std::vector<std::string> roots = {kFirmwareBoot, kFirmwareExit, kFirmwareDispatch};
     std::uint32_t stack = 0;
     for (const Builder::CodeEntry& c : b_.codes_) {
@@ -72,7 +81,7 @@ class Assembly {
     plan_.start = kSramBase;
     plan_.control = control_.base;
     plan_.code = image_.base;
-    plan_.steps = compiler::align_region(image_.end);
+    plan_.steps = align(image_.end);
     plan_.lists = compiler::align_region(plan_.steps + 4 * static_cast<Address>(control_.slots.size()));
     for (const Step& s : b_.steps_) {
       if (s.kind != Step::Kind::exchange) continue;

@@ -5,6 +5,7 @@
 
 namespace tessera::demo {
 
+[[nodiscard]] Kind workers();     // workers.cpp
 [[nodiscard]] Kind all_reduce();  // kind_allreduce.cpp
 [[nodiscard]] Kind stencil();     // kind_stencil.cpp
 [[nodiscard]] Kind all_to_all();  // alltoall.cpp

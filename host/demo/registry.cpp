@@ -10,7 +10,7 @@
 namespace tessera::demo {
 
 const std::vector<Kind>& demonstrations() {
-  static const std::vector<Kind> kinds = {all_to_all(), all_reduce(), stencil()};
+  static const std::vector<Kind> kinds = {workers(), all_to_all(), all_reduce(), stencil()};
   return kinds;
 }
 

@@ -75,7 +75,7 @@ TEST(Bench, UnknownNameListsTheValidOnes) {
   EXPECT_EQ(outcome.exit_code, 2);
   EXPECT_EQ(outcome.out, "");
   EXPECT_NE(outcome.err.find("'speed'"), std::string::npos) << outcome.err;
-  EXPECT_NE(outcome.err.find("iss, amp, rtl, lockstep, exchange, link, scale, digits"), std::string::npos)
+  EXPECT_NE(outcome.err.find("iss, amp, rtl, lockstep, exchange, link, scale, demo, digits"), std::string::npos)
       << outcome.err;
 }
 

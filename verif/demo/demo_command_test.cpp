@@ -73,6 +73,42 @@ TEST(DemoCommand, AllToAllOnOddMachines) {
   EXPECT_THAT(full.err, HasSubstr("bytes"));
 }
 
+/// Every worker's twelve words are compared, and all pass.
+void expect_workers(const Json& result, unsigned workers) {
+  ASSERT_EQ(result.at("verified").size(), 2U);
+  EXPECT_EQ(result.at("verified").at(0).at("values"), 12 * workers);
+  EXPECT_EQ(result.at("verified").at(1).at("values"), workers);
+  for (const Json& v : result.at("verified")) EXPECT_EQ(v.at("failure"), "");
+}
+
+TEST(DemoCommand, WorkersOfOneIpuHavePartnersByExchange) {
+  const std::string directory = scratch_directory();
+  const Json tlm = run_demo(directory, "tlm", {"workers", "--platform", "pocket", "--check"});
+  expect_workers(tlm, 6 * 16);
+  EXPECT_EQ(tlm.at("exchange").at("words_received"), 2 * 2 * 6 * 16);
+  for (const std::vector<std::string>& more : std::vector<std::vector<std::string>>{
+           {"--rtl", "all"}, {"--lockstep", "all"}, {"--threads", "4", "--rtl", "1", "--lockstep", "2-4"}}) {
+    std::vector<std::string> arguments = {"workers", "--platform", "pocket"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    EXPECT_EQ(figures(run_demo(directory, "other", arguments)), figures(tlm)) << more.front();
+  }
+  const std::string three = platform_file(directory, "three", {{"tiles", 3}});
+  expect_workers(run_demo(directory, "three_run", {"workers", "--platform", three, "--seed", "5"}), 6 * 3);
+}
+
+TEST(DemoCommand, WorkersFindAWrongBitOfAnother) {
+  const std::string directory = scratch_directory();
+  const Outcome outcome =
+      tessera({"demo", "workers", "--platform", "pocket", "--flip", "0:5:3", "--json", directory + "/flip.json"});
+  EXPECT_EQ(outcome.exit_code, 1) << outcome.out;
+  EXPECT_THAT(outcome.err, HasSubstr("worker 3 of tile 5 of IPU 0 (code "));
+  EXPECT_THAT(outcome.err, HasSubstr("worker 4 of tile 10 of IPU 0 refused the answer of worker 3 of tile 5 of IPU 0"));
+  const Json result = Json::parse(read_file(directory + "/flip.json"));
+  EXPECT_EQ(result.at("verified").at(1).at("values"), 6 * 16 - 1);
+  const Outcome nobody = tessera({"demo", "workers", "--platform", "pocket", "--flip", "0:5:7"});
+  EXPECT_EQ(nobody.exit_code, 2);
+}
+
 TEST(DemoCommand, TheExecutableRunsAlone) {
   const std::string directory = scratch_directory();
   const std::string file = directory + "/alltoall.tsx";

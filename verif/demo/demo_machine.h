@@ -13,6 +13,7 @@
 #include "host/profile/phases.h"
 #include "tlm/system/system.h"
 #include "tlm/system/transport.h"
+#include "tlm/tile/code_cache.h"
 #include "tlm/tile/tlm_tile.h"
 
 namespace tessera::testing {
@@ -25,7 +26,10 @@ class DemoMachine {
     SystemConfig config;
     config.platform = platform;
     config.factory = factory;
-    if (!factory) config.factory = [](const TileConfig& tile, TileMode) { return std::make_unique<TlmTile>(tile); };
+    if (!factory)
+      config.factory = [code = std::make_shared<CodeCache>()](const TileConfig& tile, TileMode) {
+        return std::make_unique<TlmTile>(tile, code);
+      };
     config.max_cycles = 50'000'000;
     config.events = &phases_;
     system_ = std::make_unique<System>("system", config);
