@@ -8,6 +8,7 @@
 
 #include "host/cli/commands.h"
 #include "host/cli/device_flow.h"
+#include "host/cli/link_use.h"
 #include "host/cli/run_report.h"
 #include "host/cli/session.h"
 #include "host/demo/demo.h"
@@ -111,14 +112,16 @@ void tell_phases(Context& context, Machine& machine, const demo::Demonstration& 
   }
 }
 
-/// Cycles of what counts as one thing, printed and added to the result.
-void tell_totals(Context& context, Machine& machine, const demo::Demonstration& demonstration) {
+/// Cycles of what counts as one thing, printed and added to the result; the sum of all.
+std::uint64_t tell_totals(Context& context, Machine& machine, const demo::Demonstration& demonstration) {
   auto& list = context.result["totals"] = nlohmann::ordered_json::array();
   const std::vector<Row> rows = rows_of(machine, demonstration);
+  std::uint64_t all = 0;
   for (const demo::Total& total : demonstration.totals) {
     std::uint64_t cycles = 0;
     for (const Row& row : rows)
       if (std::find(total.steps.begin(), total.steps.end(), row.step) != total.steps.end()) cycles += row.cycles;
+    all += cycles;
     const double each = static_cast<double>(cycles) / static_cast<double>(total.times);
     std::string text = fmt::format("{:<11} {} {:.0f} cycles", "total", total.name, each);
     nlohmann::ordered_json entry = {{"name", total.name}, {"cycles", each}};
@@ -136,6 +139,7 @@ void tell_totals(Context& context, Machine& machine, const demo::Demonstration& 
     context.print(text + (total.reason.empty() ? "" : "  " + total.reason));
     list.push_back(std::move(entry));
   }
+  return all;
 }
 
 /// What was verified; returns the first failure.
@@ -190,6 +194,7 @@ int run_demo(Context& context, const DemoOptions& options) {
   context.result["demonstration"] = kind.name;
   for (const std::string& line : demonstration.about) context.print("            " + line);
   std::vector<demo::Verdict> verdicts;
+  LinkUse links;
   request.inspect = [&](const engine::Engine& engine, Machine& machine) {
     demo::Memory memory;
     memory.tensor = [&](const std::string& name, std::size_t instance) {
@@ -198,6 +203,7 @@ int run_demo(Context& context, const DemoOptions& options) {
     memory.words = [&](TileRef tile, Address address, std::uint32_t* words, std::size_t count) {
       machine.driver().read_tile(tile.ipu, tile.tile, address, words, count);
     };
+    links = read_links(machine.driver());
     progress.phase("verifying");
     verdicts = demonstration.verify(memory);
     progress.finish();
@@ -205,8 +211,13 @@ int run_demo(Context& context, const DemoOptions& options) {
   request.conclude = [&](Machine& machine, const DeviceRun&) {
     for (const char* key : {"batch", "chunk"}) context.result.erase(key);
     context.result["about"] = demonstration.about;
+    context.result["start_cycle"] = machine.profile().start();  // of the supervisors, from power-on
     tell_phases(context, machine, demonstration);
-    tell_totals(context, machine, demonstration);
+    const std::uint64_t cycles = tell_totals(context, machine, demonstration);
+    if (links.packets != 0) {
+      context.print(fmt::format("{:<11} {}", "links", text(links, cycles)));
+      context.result["links"] = to_json(links, cycles);
+    }
     const std::string failure = tell_verdicts(context, verdicts);
     context.result["wall"]["seconds"] = seconds();
     context.result["wall"]["peak_mib"] = peak_mib();

@@ -10,8 +10,6 @@ namespace tessera {
 
 namespace {
 
-constexpr std::size_t kPurgeAbove = 4096;  // pages; a chip's code is tens of pages, so this only bounds odd programs
-
 std::uint32_t word_at(const std::uint8_t* bytes) {
   std::uint32_t w = 0;
   std::memcpy(&w, bytes, sizeof w);
@@ -71,7 +69,11 @@ std::shared_ptr<CodePage> CodeCache::find(Role role, Address address, const std:
         std::memcmp(entry.bytes.data(), bytes, kPageBytes) == 0)
       return entry.page;
   }
-  if (pages_.size() >= kPurgeAbove) drop_unused();
+  if (pages_.size() >= purge_at_) {
+    drop_unused();
+    // As many again before the next look, so that pages which differ by tile cost no search each.
+    purge_at_ = std::max(kPurgeAbove, 2 * pages_.size());
+  }
   auto page = std::make_shared<CodePage>();
   page->role = role;
   page->shared = true;

@@ -99,8 +99,10 @@ class CodeCache {
   };
   void drop_unused();
 
+  static constexpr std::size_t kPurgeAbove = 4096;  // pages; more are kept only while tiles use them
   mutable std::mutex mutex_;
   std::unordered_multimap<std::uint64_t, Entry> pages_;
+  std::size_t purge_at_ = kPurgeAbove;
 };
 
 }  // namespace tessera

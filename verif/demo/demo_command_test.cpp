@@ -1,45 +1,14 @@
 // `tessera demo` as users meet it: every demonstration on small machines, in TLM, RTL and lockstep, on any number of
 // host threads: same figures, and values verified.
+#include "verif/demo/demo_command.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <nlohmann/json.hpp>
-
-#include "verif/support/run_command.h"
 
 namespace tessera::test {
 namespace {
 
-using Json = nlohmann::json;
 using testing::HasSubstr;
-
-/// A platform file: pocket with some values changed.
-std::string platform_file(const std::string& directory, const std::string& name, const Json& changes) {
-  Json platform = Json::parse(read_file(source_path("hw/platforms/pocket.json")));
-  platform["name"] = name;
-  platform.merge_patch(changes);
-  const std::string file = directory + "/" + name + ".json";
-  write_file(file, platform.dump(2));
-  return file;
-}
-
-/// Runs a demonstration; its JSON result.
-Json run_demo(const std::string& directory, const std::string& label, std::vector<std::string> arguments) {
-  const std::string file = directory + "/" + label + ".json";
-  arguments.insert(arguments.begin(), "demo");
-  arguments.insert(arguments.end(), {"--json", file});
-  const Outcome outcome = tessera(arguments);
-  EXPECT_EQ(outcome.exit_code, 0) << label << ": " << outcome.err << outcome.out;
-  return Json::parse(read_file(file));
-}
-
-/// All that must not depend on how the machine is simulated.
-Json figures(const Json& result) {
-  Json same;
-  for (const char* key : {"cycles", "instructions", "exchange", "phases", "verified", "about"})
-    same[key] = result.at(key);
-  return same;
-}
 
 TEST(DemoCommand, AllToAllTakesItsCyclesInEveryModeAndOnAnyNumberOfThreads) {
   const std::string directory = scratch_directory();
