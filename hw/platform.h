@@ -103,6 +103,24 @@ struct Platform {
     unsigned outstanding = 128;  ///< of an endpoint: read requests without completion, and packets of writes on the way
   } pcie;
 
+  /// The controller of a card, and what it looks after (docs/machine/card.md).
+  struct Card {
+    std::uint64_t controller_hz = 200000000;
+    unsigned ram_bytes = 65536;       ///< of the controller
+    unsigned bus_cycles = 6;          ///< controller cycles of an access to a peripheral
+    unsigned pll_lock_us = 100;       ///< a PLL locks that long after it was started
+    unsigned pll_timeout_us = 400;    ///< how long the firmware waits for that
+    unsigned link_timeout_us = 200;   ///< how long the firmware waits for a link to train
+    unsigned retries = 3;             ///< further tries for a PLL or a link
+    unsigned watchdog_us = 2000;      ///< period in which awake firmware must show up
+    unsigned ambient_mc = 35000;      ///< air, millidegrees Celsius
+    unsigned idle_mw = 30000;         ///< power of an IPU that does nothing, milliwatt
+    unsigned busy_mw = 120000;        ///< of one whose tiles run
+    unsigned thermal_mc_per_w = 400;  ///< millidegrees above the air for each watt, in the end
+    unsigned thermal_ms = 5000;       ///< time constant of an IPU with its cooler
+    unsigned alarm_mc = 95000;        ///< temperature alarm after power-on, millidegrees Celsius; 0 is none
+  } card;
+
   /// Simulated time that host software takes; never wall time.
   struct Host {
     unsigned service_ns = 2000;          ///< from interrupt to acknowledge of a host sync

@@ -29,6 +29,9 @@ Driver::Impl::Impl(Transport& transport, std::string client_name) : t(transport)
   if (devices.empty())
     throw Error(Category::device_exception, "no IPU found on PCI Express", "",
                 "check the platform: cards, ipus_per_card");
+  find_cards();
+  for (CardController& card : cards)
+    if (card.present()) card.wait_ready();
   for (Device& d : devices) identify(d);
   tag = read(devices.front(), chip::kOwnerTicket);
   if (tag > 1) heap.start_at((tag - 1) * kHeapStride);
@@ -56,8 +59,7 @@ void Driver::Impl::check(const Device& d, PciStatus status, std::uint32_t offset
 
 void Driver::Impl::check_alive(const Device& d) {
   std::uint32_t id = 0;
-  const PciStatus status =
-      t.memory_read(d.info.registers + chip::kId, reinterpret_cast<std::uint8_t*>(&id), sizeof id);
+  const PciStatus status = t.memory_read(d.info.registers + chip::kId, reinterpret_cast<std::uint8_t*>(&id), sizeof id);
   if (status != PciStatus::ok || id != kSignature)
     throw Error(Category::device_exception, "the device is lost: its registers read all ones", name(d),
                 "recover the IPU, or power its card off and on");
@@ -82,6 +84,20 @@ void Driver::Impl::add(const PciFunction& f) {
   devices.push_back(d);
   check_alive(devices.back());
   enable_msix(devices.back());
+}
+
+void Driver::Impl::find_cards() {
+  for (unsigned ipu = 0; ipu < devices.size(); ++ipu) {
+    if (ipu != 0 && devices[ipu].info.card == devices[ipu - 1].info.card) continue;
+    const PciAddress& at = devices[ipu].info.function;
+    CardAccess access;
+    access.name = fmt::format("card {} ({:02x}:{:02x}.{})", cards.size(), at.bus, at.device, at.function);
+    access.read = [this, ipu](std::uint32_t offset) { return read(devices[ipu], offset); };
+    access.write = [this, ipu](std::uint32_t offset, std::uint32_t value) { write(devices[ipu], offset, value); };
+    access.elapse = [this](std::uint64_t ns) { t.elapse(ns); };
+    access.now_ns = [this] { return t.now_ns(); };
+    cards.emplace_back(std::move(access));
+  }
 }
 
 void Driver::Impl::identify(Device& d) {

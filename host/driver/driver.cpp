@@ -110,6 +110,12 @@ Driver::Driver(Transport& transport, std::string client)
     : impl_(std::make_unique<Impl>(transport, std::move(client))) {}
 Driver::~Driver() = default;
 
+unsigned Driver::cards() const { return static_cast<unsigned>(impl_->cards.size()); }
+CardController& Driver::card(unsigned card) {
+  if (card >= impl_->cards.size())
+    throw Error(Category::usage, fmt::format("there is no card {}: the machine has {}", card, impl_->cards.size()));
+  return impl_->cards[card];
+}
 unsigned Driver::ipus() const { return static_cast<unsigned>(impl_->devices.size()); }
 const IpuInfo& Driver::info(unsigned ipu) const { return impl_->at(ipu).info; }
 

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "host/driver/card.h"
 #include "host/driver/transport.h"
 #include "hw/types.h"
 
@@ -139,6 +140,10 @@ class Driver {
   ~Driver();
   Driver(const Driver&) = delete;
   Driver& operator=(const Driver&) = delete;
+
+  /// Controllers of the cards, in order of root ports; all were ready when the driver was made.
+  [[nodiscard]] unsigned cards() const;
+  [[nodiscard]] CardController& card(unsigned card);
 
   [[nodiscard]] unsigned ipus() const;
   [[nodiscard]] const IpuInfo& info(unsigned ipu) const;

@@ -80,7 +80,9 @@ class Driver::Impl {
 
   // Devices and claims (device.cpp).
   void add(const PciFunction& f);
-  /// What an IPU tells, and its number.
+  /// A controller for each card, reached through its first IPU.
+  void find_cards();
+  /// What an IPU tells once its card's controller lets it.
   void identify(Device& d);
   void turn_on(const PciFunction& f);
   void enable_msix(const Device& d);
@@ -116,6 +118,7 @@ class Driver::Impl {
   Transport& t;
   HostHeap heap;
   std::vector<Device> devices;
+  std::vector<CardController> cards;
   std::string client;
   std::uint32_t tag = 0;  ///< who this driver is in owner registers
 };

@@ -43,6 +43,7 @@ class FakeMachine : public Transport {
       ipu.config[kMsixAt / 4 + 1] = pcie::kBarMsix;  // table in that BAR, offset 0
       ipu.registers[chip::kId] = 0x54455353;
       ipu.registers[chip::kTiles] = kTiles;
+      ipu.registers[chip::kMailboxStatus] = static_cast<std::uint32_t>(reg::card::State::ready);
       ipu.registers[chip::kSramBytes] = kSram;
     }
   }

@@ -22,6 +22,10 @@ def machine(model):
         out.append(f"#define TESSERA_{s['name'].upper()}_BYTES {s['size']}")
     out.append("\n/* register blocks: byte offsets */")
     for block in model.blocks:
+        if "base" in block:
+            out.append(f"#define TESSERA_{block['name'].upper()}_BASE 0x{block['base']:08X}")
+        for enum in block["enums"]:
+            out += ["#define " + f"TESSERA_{block['name']}_{enum['name']}_{v['name']}".upper() + f" {v['value']}" for v in enum["values"]]
         for r in block["registers"]:
             name = f"TESSERA_{block['name']}_{r['name']}".upper()
             out.append(f"#define {name} 0x{r['offset']:03X}")

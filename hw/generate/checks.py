@@ -35,6 +35,12 @@ def entries(model):
                          f"__builtin_offsetof(struct tessera_{s['name']}, {f['name']})", None))
         rows.append((f"{s['name']} size", f"tessera::{s['name']}::kBytes", f"sizeof(struct tessera_{s['name']})", None))
     for block in model.blocks:
+        if "base" in block:
+            rows.append((f"{block['name']} base", f"tessera::reg::{block['name']}::kBase", f"TESSERA_{block['name'].upper()}_BASE", None))
+        for enum in block["enums"]:
+            for v in enum["values"]:
+                rows.append((f"{block['name']} {enum['name']} {v['name']}", f"tessera::reg::{block['name']}::{camel(enum['name'])}::{v['name']}",
+                             f"TESSERA_{block['name']}_{enum['name']}_{v['name']}".upper(), None))
         for r in block["registers"]:
             name = f"{block['name']}_{r['name']}".upper()
             rows.append((name, f"tessera::reg::{block['name']}::k{camel(r['name'])}", f"TESSERA_{name}", None))

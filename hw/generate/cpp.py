@@ -292,6 +292,16 @@ struct Register {
 """]
     for block in model.blocks:
         out.append(f"/// {block['text']}\nnamespace {block['name']} {{\n\ninline constexpr std::uint32_t kSize = 0x{block['size']:X};  ///< bytes")
+        if "base" in block:
+            out.append(f"inline constexpr std::uint32_t kBase = 0x{block['base']:08X};  ///< address for whoever has the block in its memory")
+        for enum in block["enums"]:
+            name = camel(enum["name"])
+            out.append(f"/// {enum['text']}\nenum class {name} : std::uint32_t {{")
+            out += [f"  {v['name']} = {v['value']},  ///< {v['text']}" for v in enum["values"]]
+            out.append("};")
+            out.append(f"/// What a value means; \"?\" if it is none.\n[[nodiscard]] constexpr const char* text({name} value) {{\n  switch (value) {{")
+            out += [f"    case {name}::{v['name']}: return {quoted(v['text'])};" for v in enum["values"]]
+            out.append("  }\n  return \"?\";\n}")
         for r in block["registers"]:
             name = camel(r["name"])
             out.append(f"inline constexpr std::uint32_t k{name} = 0x{r['offset']:03X};  ///< {r['access']}: {r['text']}")

@@ -57,7 +57,8 @@ def csrs(model):
 def registers(model):
     out = [NOTE, "# Registers, tables and constants\n"]
     for block in model.blocks:
-        out += [f"## {block['name']}: {block['text']}\n", "| offset | name | access | reset | meaning |", "|---|---|---|---|---|"]
+        base = f", at 0x{block['base']:08X}" if "base" in block else ""
+        out += [f"## {block['name']}: {block['text']}{base}\n", "| offset | name | access | reset | meaning |", "|---|---|---|---|---|"]
         for r in block["registers"]:
             window = f" + {r['stride']} i, i < {r['count']}" if r["count"] > 1 else ""
             out.append(f"| 0x{r['offset']:03X}{window} | {r['name']} | {r['access']} | 0x{r['reset']:0{r['width'] // 4}X} | {cell(r['text'])} |")
@@ -66,6 +67,10 @@ def registers(model):
                 span = f"{top}:{f['lsb']}" if f["width"] > 1 else f"{f['lsb']}"
                 out.append(f"| | &nbsp;&nbsp;{f['name']} [{span}] | {f['access']} | | {cell(f['text'])} |")
         out.append("")
+        for enum in block["enums"]:
+            out += [f"### {block['name']}: {enum['name']}\n", enum["text"] + "\n", "| value | name | meaning |", "|---|---|---|"]
+            out += [f"| {v['value']} | {v['name']} | {cell(v['text'])} |" for v in enum["values"]]
+            out.append("")
     out.append("## Words of tables\n")
     for p in model.packed:
         out += [f"### {p['name']}\n", p["text"] + ".\n", "| bits | field | meaning |", "|---|---|---|"]

@@ -239,11 +239,23 @@ class Model:
             need(not used & mask, where, f"field {field['name']} overlaps another")
             used |= mask
 
+    @staticmethod
+    def load_enums(enums, path):
+        for enum in enums:
+            where = f"{path}, enum {enum.get('name')}"
+            keys(enum, {"name", "text", "values"}, {"name", "text", "values"}, where)
+            for value in enum["values"]:
+                keys(value, {"name", "value", "text"}, {"name", "value", "text"}, where)
+            for key in ("name", "value"):
+                need(len({v[key] for v in enum["values"]}) == len(enum["values"]), where, f"a {key} stands twice")
+        return enums
+
     def load_block(self, name):
         path = f"registers/{name}.toml"
         table = self.load(path)
         block = table["block"]
-        keys(block, {"name", "size", "text"}, {"name", "size", "text"}, path)
+        keys(block, {"name", "size", "text", "base"}, {"name", "size", "text"}, path)
+        block["enums"] = self.load_enums(table.get("enum", []), path)
         block["registers"] = table["register"]
         ends = []
         for register in block["registers"]:

@@ -31,6 +31,8 @@ class C2Card : public sc_core::sc_module {
   [[nodiscard]] const pcie::Switch& bridge() const { return switch_; }
   /// A fault of PCI Express at an IPU of the card.
   void inject(unsigned ipu, const pcie::Fault& fault);
+  /// Called when the card is hot-reset.
+  void on_hot_reset(std::function<void()> act) { switch_.hot_reset = std::move(act); }
   [[nodiscard]] unsigned ipus() const { return static_cast<unsigned>(endpoints_.size()); }
 
  private:

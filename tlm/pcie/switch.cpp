@@ -195,6 +195,7 @@ void Switch::route_memory(tlm::tlm_generic_payload& payload, sc_core::sc_time& d
 void Switch::transport_down(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
   if (tlp_of(payload).kind == Tlp::Kind::hot_reset) {
     reset_all();
+    if (hot_reset) hot_reset();
     payload.set_response_status(tlm::TLM_OK_RESPONSE);
     return;
   }

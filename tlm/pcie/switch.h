@@ -5,6 +5,7 @@
 // take no time of their own.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -28,6 +29,9 @@ class Switch : public sc_core::sc_module {
   [[nodiscard]] const ConfigSpace& downstream(unsigned port) const { return ports_[port]; }
   [[nodiscard]] const LinkDirection& up() const { return up_; }
   [[nodiscard]] const LinkDirection& down() const { return down_; }
+
+  /// Called when the link above is hot-reset, beside what that does to the functions below.
+  std::function<void()> hot_reset;
 
   /// A fault of kind link_down, of the link behind a port.
   void inject(unsigned port, const Fault& fault);

@@ -6,7 +6,7 @@
 namespace tessera {
 
 namespace {
-constexpr unsigned kDmaDone = 5, kDmaError = 6;  // causes of interrupts
+constexpr unsigned kMailbox = 4, kDmaDone = 5, kDmaError = 6;  // causes of interrupts
 }
 
 Chip::Chip(const sc_core::sc_module_name& name, const ChipConfig& config, const TileFactory& factory, TilePool& pool,
@@ -49,6 +49,29 @@ void Chip::function_reset() {
   loader_busy_ = false;
   power_on_request_ = reset_request_ = true;
   command_.notify(sc_core::SC_ZERO_TIME);
+}
+
+void Chip::attach_card(CardPort& card, unsigned index) {
+  state_.card = &card;
+  state_.index = index;
+  lines_ = {};
+}
+
+void Chip::set_lines(const Lines& lines) {
+  const bool stops = (lines.reset || !lines.clock) && !lines_.reset && lines_.clock;
+  lines_ = lines;
+  if (!stops) return;
+  reset_request_ = true;
+  command_.notify(sc_core::SC_ZERO_TIME);
+}
+
+void Chip::mailbox_interrupt() { raise(kMailbox); }
+
+Chip::StateTold& Chip::StateTold::operator=(State next) {
+  const bool was = state_ == State::running, is = next == State::running;
+  state_ = next;
+  if (was != is && card != nullptr) card->activity(index, is);
+  return *this;
 }
 
 void Chip::wait_until(Cycle cycle) {

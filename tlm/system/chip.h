@@ -14,6 +14,7 @@
 
 #include "hw/error.h"
 #include "hw/platform.h"
+#include "tlm/card/card_target.h"
 #include "tlm/link/crossbar.h"
 #include "tlm/link/link_port.h"
 #include "tlm/link/link_registers.h"
@@ -43,7 +44,11 @@ struct ChipConfig {
   Symbolizer symbolizer;
 };
 
-class Chip : public sc_core::sc_module, public pcie::EndpointFunction, public PacketHost, public DmaMemory {
+class Chip : public sc_core::sc_module,
+             public pcie::EndpointFunction,
+             public PacketHost,
+             public DmaMemory,
+             public CardTarget {
  public:
   Chip(const sc_core::sc_module_name& name, const ChipConfig& config, const TileFactory& factory, TilePool& pool,
        SyncNetwork& network, pcie::Endpoint& endpoint);
@@ -72,6 +77,17 @@ class Chip : public sc_core::sc_module, public pcie::EndpointFunction, public Pa
   [[nodiscard]] LinkPort& link(unsigned port) { return *ports_.at(port); }
   [[nodiscard]] unsigned links() const { return static_cast<unsigned>(ports_.size()); }
   [[nodiscard]] const Crossbar& crossbar() const { return crossbar_; }
+
+  /// The controller of its card, on which it is IPU `index`: from now on the lines hold it until they are set. A chip
+  /// without controller runs from power-on.
+  void attach_card(CardPort& card, unsigned index);
+  void set_lines(const Lines& lines) override;
+  void mailbox_interrupt() override;
+  [[nodiscard]] unsigned ports() const override { return links(); }
+  [[nodiscard]] LinkState link_state(unsigned port) const override { return ports_.at(port)->state(); }
+  void train_link(unsigned port) override { ports_.at(port)->train(); }
+  void disable_link(unsigned port) override { ports_.at(port)->disable(); }
+  [[nodiscard]] LinkCounters link_counters(unsigned port) const override { return ports_.at(port)->counters(); }
 
   [[nodiscard]] Ipu& ipu() { return ipu_; }
   [[nodiscard]] const Ipu& ipu() const { return ipu_; }
@@ -176,6 +192,8 @@ class Chip : public sc_core::sc_module, public pcie::EndpointFunction, public Pa
   [[nodiscard]] std::uint32_t counter_low(std::uint64_t value);
   [[nodiscard]] std::uint32_t& shadow(std::uint32_t offset) { return shadow_[offset / 4]; }
   void apply_settings();
+  /// The card's lines forbid the access; counted.
+  bool held_back(unsigned bar, std::uint64_t offset, std::size_t count);
   pcie::Completion access_tiles(bool write, std::uint64_t offset, std::uint8_t* bytes, std::size_t count);
 
   ChipConfig config_;
@@ -192,7 +210,18 @@ class Chip : public sc_core::sc_module, public pcie::EndpointFunction, public Pa
   std::optional<Fault> fault_;
   bool draining_ = false;
 
-  State state_ = State::held;
+  /// The state, of which the card learns when tiles begin and cease to run.
+  class StateTold {
+   public:
+    operator State() const { return state_; }  // NOLINT: it is the state
+    StateTold& operator=(State next);
+    CardPort* card = nullptr;
+    unsigned index = 0;
+
+   private:
+    State state_ = State::held;
+  } state_;
+  Lines lines_{false, true, true};
   Cycle cycle_limit_ = kNever, idle_limit_ = kNever;
   bool power_on_request_ = false;  // with reset_request_: the whole function
   bool reset_request_ = false, loader_request_ = false, boot_request_ = false, acknowledged_ = false;

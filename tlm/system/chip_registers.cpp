@@ -11,6 +11,28 @@ namespace tessera {
 
 using namespace reg::chip;
 
+namespace {
+
+bool is_mailbox(std::uint32_t offset) {
+  return offset >= kMailboxStatus && offset < kMailboxResult + 4 * kMailboxResultCount;
+}
+
+/// What a chip answers that its card holds.
+bool answers_held(std::uint64_t offset) {
+  return offset == kId || offset == kVersion || offset == kStatus || offset == kInterruptStatus ||
+         is_mailbox(static_cast<std::uint32_t>(offset));
+}
+
+}  // namespace
+
+bool Chip::held_back(unsigned bar, std::uint64_t offset, std::size_t count) {
+  if (!lines_.held()) return false;
+  bool answered = bar == pcie::kBarRegisters;
+  for (std::size_t i = 0; answered && i < count; i += 4) answered = answers_held(offset + i);
+  if (!answered) ++refused_;
+  return !answered;
+}
+
 std::uint32_t Chip::counter_low(std::uint64_t value) {
   latched_high_ = static_cast<std::uint32_t>(value >> 32);
   return static_cast<std::uint32_t>(value);
@@ -30,6 +52,7 @@ std::uint32_t Chip::read_register(std::uint32_t offset, Cycle at) {
   }
   if (offset >= kTilePc && offset < kTilePc + 4 * ipu_.tiles()) return ipu_.tile((offset - kTilePc) / 4).context(0).pc;
   if (DmaEngine::owns(offset)) return dma_.read(offset);
+  if (is_mailbox(offset)) return state_.card != nullptr ? state_.card->mailbox_read(state_.index, offset) : 0;
   const FabricCounters& words = ipu_.fabric().counters();
   switch (offset) {
     case kTiles:
@@ -98,6 +121,10 @@ std::uint32_t Chip::read_register(std::uint32_t offset, Cycle at) {
 void Chip::write_register(std::uint32_t offset, std::uint32_t value, const sc_core::sc_time& delay) {
   if (LinkRegisters::covers(offset)) return link_registers_.write(offset, value, delay);
   if (DmaEngine::owns(offset)) return dma_.write(offset, value);
+  if (is_mailbox(offset)) {
+    if (state_.card != nullptr) state_.card->mailbox_write(state_.index, offset, value, delay);
+    return;
+  }
   switch (offset) {
     case kControl:
       if ((value & kControlReset.mask()) != 0) reset_request_ = true, command_.notify(delay);
@@ -173,6 +200,7 @@ pcie::Completion Chip::access_tiles(bool write, std::uint64_t offset, std::uint8
 
 pcie::Completion Chip::bar_read(unsigned bar, std::uint64_t offset, std::uint8_t* bytes, std::size_t count,
                                 sc_core::sc_time& delay) {
+  if (held_back(bar, offset, count)) return pcie::Completion::completer_abort;
   if (bar == pcie::kBarTiles) return access_tiles(false, offset, bytes, count);
   const Cycle at = clock_.cycle_at(sc_core::sc_time_stamp() + delay);
   for (std::size_t i = 0; i < count; i += 4) {
@@ -184,6 +212,7 @@ pcie::Completion Chip::bar_read(unsigned bar, std::uint64_t offset, std::uint8_t
 
 pcie::Completion Chip::bar_write(unsigned bar, std::uint64_t offset, const std::uint8_t* bytes, std::size_t count,
                                  sc_core::sc_time& delay) {
+  if (held_back(bar, offset, count)) return pcie::Completion::completer_abort;
   if (bar == pcie::kBarTiles) return access_tiles(true, offset, const_cast<std::uint8_t*>(bytes), count);
   for (std::size_t i = 0; i < count; i += 4) {
     std::uint32_t value = 0;

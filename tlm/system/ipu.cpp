@@ -273,6 +273,8 @@ void Ipu::settle(unsigned t, const TileStop& stop) {
     case TileStop::Kind::idle:
       set_status(t, TileStatus::idle);
       return;
+    case TileStop::Kind::mmio:
+      throw std::logic_error("a tile of a chip has no peripherals");
     case TileStop::Kind::halted:
       throw std::logic_error("a tile of a chip was halted, but no debugger reaches it");
   }

@@ -54,7 +54,7 @@ System::System(const sc_core::sc_module_name& name, const SystemConfig& config)
   ChipConfig chip;
   chip.platform = p;
   chip.topology = &topology_;
-  chip.train_links = config_.train_links;
+  chip.train_links = config_.train_links && !config_.controllers;
   chip.quantum = config_.quantum;
   chip.max_cycles = config_.max_cycles;
   chip.max_idle_cycles = config_.max_idle_cycles;
@@ -93,11 +93,14 @@ System::System(const sc_core::sc_module_name& name, const SystemConfig& config)
     }
   }
   join_links();
+  if (config_.controllers) make_controllers();
   std::vector<Injection> injections = config_.injections;
   for (const std::string& text : p.faults) injections.push_back(parse_injection(text, "platform " + p.name));
   for (const Injection& injection : injections)
     if (injection.sort == "pcie")
       inject_pcie(injection);
+    else if (injection.sort == "card")
+      inject_card(injection);
     else if (injection.sort == "link")
       inject_link(injection);
     else
@@ -146,6 +149,31 @@ void System::join_links() {
       const Topology::Port& peer = topology_.ports(ipu)[port];
       if (ipu < peer.ipu) LinkPort::join(chips_[ipu]->link(port), chips_[peer.ipu]->link(peer.port));
     }
+}
+
+void System::make_controllers() {
+  const Platform& p = config_.platform;
+  for (unsigned c = 0; c < p.cards; ++c) {
+    std::vector<CardTarget*> targets;
+    for (unsigned i = 0; i < p.ipus_per_card; ++i) targets.push_back(chips_[c * p.ipus_per_card + i].get());
+    controllers_.push_back(
+        std::make_unique<CardController>(fmt::format("controller{}", c).c_str(), p, c, targets, config_.card_firmware));
+    cards_[c]->on_hot_reset([this, c] { controllers_[c]->reset_card(); });
+    for (unsigned i = 0; i < p.ipus_per_card; ++i)
+      chips_[c * p.ipus_per_card + i]->attach_card(controllers_[c]->port(), i);
+  }
+}
+
+void System::inject_card(const Injection& injection) {
+  bool found = false;
+  for (unsigned c = 0; c < controllers_.size(); ++c) {
+    if (injection.place != "*" && injection.place != std::to_string(c)) continue;
+    controllers_[c]->inject(injection);
+    found = true;
+  }
+  if (!found)
+    throw Error(Category::usage, fmt::format("there is no card {}", injection.place), injection.text,
+                fmt::format("the machine has {} of them, counted from 0", controllers_.size()));
 }
 
 Cycle System::now() const { return TileClock(config_.platform.clock_hz).cycle_at(sc_core::sc_time_stamp()); }

@@ -11,6 +11,7 @@
 #include "hw/platform.h"
 #include "hw/topology.h"
 #include "tlm/card/c2_card.h"
+#include "tlm/card/controller.h"
 #include "tlm/system/chip.h"
 
 namespace tessera {
@@ -23,13 +24,16 @@ struct SystemConfig {
   Cycle quantum = Cycle{1} << 20;  ///< cycles that tiles may run ahead of SystemC time
   Cycle max_cycles = 0;            ///< of a program, from its start; 0 is no limit
   Cycle max_idle_cycles = 0;       ///< between two releases of a program; 0 is no limit
-  bool train_links = true;         ///< at power-on, without the card's controller
+  bool train_links = true;         ///< at power-on, if cards have no controllers
   EventObserver* events = nullptr;
   /// Told the release cycle of every superstep before any tile goes on into it: (IPU, cycle).
   std::function<void(unsigned, Cycle)> released;
   Symbolizer symbolizer;
   std::vector<Injection> injections;  ///< faults, beside those of the platform
   std::uint64_t seed = 0;             ///< of random faults that name none themselves
+  /// Cards have controllers, which hold their IPUs until the host can have them; without, IPUs answer from power-on.
+  bool controllers = true;
+  std::vector<std::uint8_t> card_firmware;  ///< image for all controllers; empty: that of this build
   /// Asked often while tiles run; true ends the run with RunStopped.
   std::function<bool()> stop;
   /// Told the cycle reached, often.
@@ -55,6 +59,7 @@ class System : public sc_core::sc_module {
   void inject_pcie(const Injection& injection);
   /// The same of sort "link": place IPU.port, or * for all ports.
   void inject_link(const Injection& injection);
+  void inject_card(const Injection& injection);
   [[nodiscard]] const C2Card& card(unsigned index) const { return *cards_.at(index); }
 
   /// What ended a chip's run, once; the simulation is paused when this becomes non-null.
@@ -62,12 +67,15 @@ class System : public sc_core::sc_module {
   /// The error for a machine in which nothing can happen any more.
   [[nodiscard]] Error no_progress() const;
 
+  [[nodiscard]] CardController& controller(unsigned card) { return *controllers_.at(card); }
+
  private:
   /// What ended an IPU's run for want of progress, with what the groups and the other IPUs wait for.
   [[nodiscard]] std::exception_ptr with_others(std::exception_ptr failure, unsigned ipu) const;
   void join_links();
   /// A line for each end of a link for which packets wait.
   [[nodiscard]] std::string waiting_links() const;
+  void make_controllers();
 
   SystemConfig config_;
   TilePool pool_;
@@ -76,6 +84,7 @@ class System : public sc_core::sc_module {
   pcie::RootComplex root_;
   std::vector<std::unique_ptr<C2Card>> cards_;
   std::vector<std::unique_ptr<Chip>> chips_;
+  std::vector<std::unique_ptr<CardController>> controllers_;
   std::vector<std::exception_ptr> failures_;
 };
 

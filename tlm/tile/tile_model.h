@@ -46,6 +46,7 @@ struct TileStop {
     exception,  ///< the supervisor is excepted or waits for an excepted worker, or nothing else can run
     halted,     ///< no context can run and at least one is halted by the debug port
     tohost,     ///< a store of a non-zero low word to the watched address; the value is in `value`
+    mmio,       ///< TlmTile with peripherals: the supervisor's access at address `value`; TlmTile::mmio() has the rest
   };
   constexpr TileStop() = default;
   constexpr TileStop(Kind k, Cycle at, Zone z = Zone::local, std::uint32_t v = 0)

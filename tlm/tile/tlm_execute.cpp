@@ -1,6 +1,8 @@
 // One issue of one context at a given cycle: fetch, pair, retire or trap, with the record of what happened. This is the
 // reference of the tile; threaded code (tlm_fast.cpp) does the common cases faster and leaves the others here.
+#include <algorithm>
 #include <cstring>
+#include <stdexcept>
 
 #include "hw/generated/isa.h"
 #include "hw/generated/machine.h"
@@ -312,10 +314,10 @@ TlmTile::Outcome TlmTile::execute_memory(TileContext& c, const Decoded& in, Step
   return outcome;
 }
 
-TlmTile::Outcome TlmTile::load(TileContext&, Address address, unsigned bytes, Step& step, std::uint32_t& value) {
+TlmTile::Outcome TlmTile::load(TileContext& c, Address address, unsigned bytes, Step& step, std::uint32_t& value) {
   if (address % bytes != 0) return step.raise(trap::load_misaligned, address);
   const std::uint32_t offset = address - kSramBase;
-  if (offset > sram_.size() - bytes) return step.raise(trap::load_access, address);
+  if (offset > sram_.size() - bytes) return outside(c, address, bytes, false, 0, step);
   value = 0;
   std::memcpy(&value, sram_.data() + offset, bytes);
   step.record.mem_read = true;
@@ -323,10 +325,10 @@ TlmTile::Outcome TlmTile::load(TileContext&, Address address, unsigned bytes, St
   return Outcome::done;
 }
 
-TlmTile::Outcome TlmTile::store(TileContext&, Address address, unsigned bytes, std::uint64_t value, Step& step) {
+TlmTile::Outcome TlmTile::store(TileContext& c, Address address, unsigned bytes, std::uint64_t value, Step& step) {
   if (address % bytes != 0) return step.raise(trap::store_misaligned, address);
   const std::uint32_t offset = address - kSramBase;
-  if (offset > sram_.size() - bytes) return step.raise(trap::store_access, address);
+  if (offset > sram_.size() - bytes) return outside(c, address, bytes, true, value, step);
   std::memcpy(sram_.data() + offset, &value, bytes);
   step.record.mem_write = true;
   step.record.write_addr = address;
@@ -334,6 +336,35 @@ TlmTile::Outcome TlmTile::store(TileContext&, Address address, unsigned bytes, s
   step.record.write_data = bytes == 8 ? value : value & ((std::uint64_t{1} << 8 * bytes) - 1);
   if (line_flags_[offset >> kLineBits] != 0) stored(address, bytes, step.record.cycle);
   return Outcome::done;
+}
+
+TlmTile::Outcome TlmTile::outside(const TileContext& c, Address address, unsigned bytes, bool write,
+                                  std::uint64_t value, Step& step) {
+  const bool peripheral = c.supervisor() && address - mmio_base_ < mmio_bytes_;
+  if (!peripheral) return step.raise(write ? trap::store_access : trap::load_access, address);
+  mmio_ = {address, bytes, write, static_cast<std::uint32_t>(value)};
+  const Cycle t = step.record.cycle;
+  wait_in(decode_word(step.record.word, Role::supervisor), step.record.pc, t, Mode::mmio);
+  pending_ = TileStop{TileStop::Kind::mmio, t, Zone::local, address};
+  return Outcome::deferred;
+}
+
+void TlmTile::finish_mmio(std::uint32_t value, Cycle next) {
+  if (mode_ != Mode::mmio) throw std::logic_error("finish_mmio of a tile that waits for no peripheral");
+  pending_.reset();
+  next = std::max(next, waiting_.cycle + 6);
+  if (mmio_.write) return finish_waiting(next);
+  const auto op = static_cast<Op>(waiting_.op.op);
+  if (op == Op::lb) value = static_cast<std::uint32_t>(static_cast<std::int8_t>(value));
+  if (op == Op::lh) value = static_cast<std::uint32_t>(static_cast<std::int16_t>(value));
+  finish_waiting(value, next);
+}
+
+void TlmTile::fail_mmio() {
+  if (mode_ != Mode::mmio) throw std::logic_error("fail_mmio of a tile that waits for no peripheral");
+  pending_.reset();
+  trap(contexts_[0], waiting_.cycle, waiting_.pc, waiting_.op.word,
+       mmio_.write ? trap::store_access : trap::load_access, mmio_.address);
 }
 
 void TlmTile::stored(Address address, unsigned bytes, Cycle t) {

@@ -69,6 +69,24 @@ class TlmTile final : public TileModel {
   /// Looks for races from now on, in exact interleave, until the first is found: it is told once, by the thread that
   /// runs the tile. Nothing of timing or state changes.
   void watch_races(std::function<void(const TileRace&)> found);
+  /// Gives the supervisor peripherals at these addresses, outside the SRAM (the controller of a card; a tile has none):
+  /// an access to them is a stop with `mmio`.
+  void attach_peripherals(Address base, std::uint32_t bytes) {
+    mmio_base_ = base;
+    mmio_bytes_ = bytes;
+  }
+  /// The access that a stop with `mmio` tells of.
+  struct MmioAccess {
+    Address address = 0;
+    unsigned bytes = 4;
+    bool write = false;
+    std::uint32_t value = 0;  ///< of a write
+  };
+  [[nodiscard]] const MmioAccess& mmio() const { return mmio_; }
+  /// The access is done: `value` is what a load reads; the next issue is at the first cycle >= `next`.
+  void finish_mmio(std::uint32_t value, Cycle next);
+  /// Nobody answered: an access fault in the cycle of the access.
+  void fail_mmio();
   /// Issue cycle of the last instruction executed.
   [[nodiscard]] Cycle last_issue() const { return last_issue_; }
   [[nodiscard]] const TileConfig& config() const { return config_; }
@@ -84,6 +102,7 @@ class TlmTile final : public TileModel {
     wide_sync,      ///< line raised: waits for release()
     exchange,       ///< waits for finish_exchange()
     packet,         ///< waits for finish_packets()
+    mmio,           ///< waits for finish_mmio() or fail_mmio()
     stopped,        ///< idle, halted or excepted
   };
   enum class Outcome : std::uint8_t { done, trap, deferred };
@@ -147,6 +166,8 @@ class TlmTile final : public TileModel {
   Outcome load(TileContext& c, Address address, unsigned bytes, Step& step, std::uint32_t& value);
   Outcome store(TileContext& c, Address address, unsigned bytes, std::uint64_t value, Step& step);
   void stored(Address address, unsigned bytes, Cycle t);
+  /// An access that is not to the SRAM: the peripherals' if there are some, else a trap.
+  Outcome outside(const TileContext& c, Address address, unsigned bytes, bool write, std::uint64_t value, Step& step);
   void write_x(TileContext& c, unsigned rd, std::uint32_t value, Step& step);
 
   // Wide and streaming accesses (tlm_stream.cpp).
@@ -289,6 +310,11 @@ class TlmTile final : public TileModel {
   std::uint32_t tohost_value_ = 0;
   Cycle fault_time_ = 0;  ///< cycle of the last exchange fault
   std::uint32_t packet_count_ = 0, fault_cycle_ = 0;
+
+  // Peripherals.
+  Address mmio_base_ = 0;
+  std::uint32_t mmio_bytes_ = 0;
+  MmioAccess mmio_;
 
   // Supervisor CSRs.
   std::uint32_t xwstack_ = 0, xwstksz_ = 0, xwra_ = 0;

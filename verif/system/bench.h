@@ -59,6 +59,12 @@ inline SystemConfig tlm_system(const Platform& platform) {
   return config;
 }
 
+/// Without card controllers: IPUs answer from power-on, for hosts that are no driver.
+inline SystemConfig bare(SystemConfig config) {
+  config.controllers = false;
+  return config;
+}
+
 /// x.sync zone with vote 1 and a step code, through x5.
 inline void sync_step(std::vector<std::uint32_t>& code, Zone zone, std::uint32_t step = 0) {
   load_constant(code, 5, step << 8 | 1);

@@ -115,10 +115,10 @@ struct PacketLog : EventObserver {
   std::map<std::pair<unsigned, unsigned>, std::vector<Cycle>> done, arrive, release;
 };
 
-/// One machine, loaded and started.
+/// One machine, loaded and started; without card controllers, so that times of faults count from power-on alone.
 struct PacketRun {
   PacketRun(const PacketProgram& p, SystemConfig config, const std::vector<std::pair<bool, bool>>& groups = {})
-      : program(p), machine(with_log(config, log)), driver(machine.transport) {
+      : program(p), machine(with_log(bare(config), log)), driver(machine.transport) {
     std::vector<driver::Driver::Boot> boots;
     for (unsigned ipu = 0; ipu < p.ipus(); ++ipu) {
       driver.load(ipu, p.image(ipu));

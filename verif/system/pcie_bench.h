@@ -13,7 +13,7 @@ namespace tessera::testing {
 
 struct Bus : Machine {
   explicit Bus(const Platform& platform) : Bus(tlm_system(platform)) {}
-  explicit Bus(const SystemConfig& config) : Machine(config) { transport.attach(memory); }
+  explicit Bus(const SystemConfig& config) : Machine(bare(config)) { transport.attach(memory); }
 
   std::uint32_t config(PciAddress at, unsigned offset, unsigned size) {
     return transport.config_read(at, offset, size);

@@ -1,12 +1,10 @@
 // Order and time on PCI Express: what an interrupt tells of is in host memory when it comes, for any quantum; the
 // host's own delays change nothing but what they must; a broadcast crosses the card's link once.
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <cstring>
 #include <random>
 #include <set>
 
+#include "verif/system/elsewhere.h"
 #include "verif/system/pcie_bench.h"
 
 namespace tessera {
@@ -17,33 +15,6 @@ using namespace pcie;
 using driver::Driver;
 using driver::Event;
 using driver::LoadRecord;
-
-/// What `scenario` returns, from a process of its own: SystemC makes one machine a process.
-template <typename Scenario>
-std::string elsewhere(const Scenario& scenario) {
-  int ends[2];
-  if (pipe(ends) != 0) return "no pipe";
-  const pid_t child = fork();
-  if (child == 0) {
-    close(ends[0]);
-    const std::string text = scenario();
-    for (std::size_t done = 0; done < text.size();) {
-      const ssize_t n = write(ends[1], text.data() + done, text.size() - done);
-      if (n <= 0) _exit(1);
-      done += static_cast<std::size_t>(n);
-    }
-    _exit(::testing::Test::HasFailure() ? 1 : 0);
-  }
-  close(ends[1]);
-  std::string text;
-  char buffer[4096];
-  for (ssize_t n = 0; (n = read(ends[0], buffer, sizeof buffer)) > 0;) text.append(buffer, static_cast<std::size_t>(n));
-  close(ends[0]);
-  int status = 0;
-  waitpid(child, &status, 0);
-  EXPECT_EQ(status, 0) << text;
-  return text;
-}
 
 constexpr Address kReadTable = kSramBase + 0x1000, kWriteTable = kSramBase + 0x1100, kData = kSramBase + 0x2000;
 constexpr unsigned kIn = 4, kOut = 9, kWords = 300, kTiles = 4;
