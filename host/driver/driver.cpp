@@ -137,9 +137,16 @@ void Driver::set_classes(unsigned ipu, const std::vector<std::uint8_t>& classes)
     impl_->write(d, chip::kClass + static_cast<std::uint32_t>(4 * i), words[i]);
 }
 
-void Driver::set_groups(unsigned ipu, bool group1, bool group2) {
-  impl_->write(impl_->own(ipu), chip::kGroups,
-               static_cast<std::uint32_t>(chip::kGroupsGs1.set(0, group1) | chip::kGroupsGs2.set(0, group2)));
+void Driver::set_groups(unsigned ipu, bool group1, bool group2, unsigned set1, unsigned set2) {
+  constexpr unsigned kSets = 256;
+  if (set1 >= kSets || set2 >= kSets)
+    throw Error(Category::usage, fmt::format("there is no set {} of a sync group", std::max(set1, set2)), "",
+                "sets have numbers 0 to 255");
+  std::uint64_t groups = chip::kGroupsGs1.set(0, group1);
+  groups = chip::kGroupsGs2.set(groups, group2);
+  groups = chip::kGroupsGs1Id.set(groups, set1);
+  groups = chip::kGroupsGs2Id.set(groups, set2);
+  impl_->write(impl_->own(ipu), chip::kGroups, static_cast<std::uint32_t>(groups));
 }
 
 std::uint8_t* Driver::attach_buffer(unsigned ipu, unsigned index, std::size_t bytes, bool read, bool write) {

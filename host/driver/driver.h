@@ -166,8 +166,10 @@ class Driver {
   /// Tiles that take part, and their classes (0..15) for the loader; before start().
   void set_active(unsigned ipu, const std::vector<bool>& active);
   void set_classes(unsigned ipu, const std::vector<std::uint8_t>& classes);
-  /// Membership in sync groups, before start().
-  void set_groups(unsigned ipu, bool group1, bool group2);
+  /// Membership in sync groups, before start() of any IPU of the group. IPUs of a group meet with those of the same
+  /// number (0..255) in it: pipelines chain neighbours by sets of two. A host sync is of the IPU's set of group 1,
+  /// served at its lowest IPU.
+  void set_groups(unsigned ipu, bool group1, bool group2, unsigned set1 = 0, unsigned set2 = 0);
 
   /// Loads the records with the chip's loader, which reads them from host memory; returns when they are in the tiles.
   void load(unsigned ipu, const std::vector<LoadRecord>& records) { load(std::vector<unsigned>{ipu}, records); }

@@ -43,7 +43,7 @@ void Chip::power_on_registers() {
 
 void Chip::function_reset() {
   power_on_registers();
-  network_.set_member(config_.ipu.ipu, false, false);
+  join_groups();
   dma_.reset();
   interrupt_status_ = 0;
   loader_busy_ = false;

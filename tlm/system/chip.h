@@ -192,6 +192,8 @@ class Chip : public sc_core::sc_module,
   [[nodiscard]] std::uint32_t counter_low(std::uint64_t value);
   [[nodiscard]] std::uint32_t& shadow(std::uint32_t offset) { return shadow_[offset / 4]; }
   void apply_settings();
+  /// Tells the sync network of the register `groups`.
+  void join_groups();
   /// The card's lines forbid the access; counted.
   bool held_back(unsigned bar, std::uint64_t offset, std::size_t count);
   pcie::Completion access_tiles(bool write, std::uint64_t offset, std::uint8_t* bytes, std::size_t count);

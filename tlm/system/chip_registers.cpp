@@ -150,9 +150,16 @@ void Chip::write_register(std::uint32_t offset, std::uint32_t value, const sc_co
     default:
       shadow(offset) = (shadow(offset) & ~writable_[offset / 4]) | (value & writable_[offset / 4]);
       // At once, not at boot: a chip that boots first must wait for those that boot later.
-      if (offset == kGroups)
-        network_.set_member(config_.ipu.ipu, kGroupsGs1.get(shadow(offset)) != 0, kGroupsGs2.get(shadow(offset)) != 0);
+      if (offset == kGroups) join_groups();
   }
+}
+
+void Chip::join_groups() {
+  const std::uint32_t groups = shadow(kGroups);
+  const auto set = [groups](const reg::Field& in, const reg::Field& number) {
+    return in.get(groups) != 0 ? std::optional<unsigned>(static_cast<unsigned>(number.get(groups))) : std::nullopt;
+  };
+  network_.set_member(config_.ipu.ipu, set(kGroupsGs1, kGroupsGs1Id), set(kGroupsGs2, kGroupsGs2Id));
 }
 
 std::uint64_t Chip::tile_bytes() const { return std::uint64_t{ipu_.sram_bytes()} * ipu_.tiles(); }

@@ -7,51 +7,73 @@
 
 namespace tessera {
 
-void SyncNetwork::set_member(unsigned ipu, bool group1, bool group2) {
-  const std::array<bool, 2> in{group1, group2};
+void SyncNetwork::set_member(unsigned ipu, std::optional<unsigned> set1, std::optional<unsigned> set2) {
+  const std::array<std::optional<unsigned>, 2> in{set1, set2};
   for (unsigned g = 0; g < 2; ++g) {
     if (in[g])
-      members_[g][ipu] = true;
+      sets_[g][ipu] = *in[g];
     else
-      members_[g].erase(ipu);
+      sets_[g].erase(ipu);
   }
 }
 
-bool SyncNetwork::member(unsigned ipu, Zone zone) const {
-  if (zone == Zone::host) return true;
-  return members_[index(zone)].count(ipu) != 0;
+std::vector<unsigned> SyncNetwork::members(unsigned group, unsigned set) const {
+  std::vector<unsigned> found;
+  for (const auto& [ipu, number] : sets_[group])
+    if (number == set) found.push_back(ipu);
+  return found;
+}
+
+std::set<unsigned> SyncNetwork::joined(unsigned ipu) const {
+  std::set<unsigned> found;
+  std::vector<unsigned> fresh{ipu};
+  while (!fresh.empty()) {
+    const unsigned at = fresh.back();
+    fresh.pop_back();
+    if (!found.insert(at).second) continue;
+    for (unsigned g = 0; g < sets_.size(); ++g) {
+      const auto in = sets_[g].find(at);
+      if (in == sets_[g].end()) continue;
+      const std::vector<unsigned> others = members(g, in->second);
+      fresh.insert(fresh.end(), others.begin(), others.end());
+    }
+  }
+  return found;
 }
 
 Cycle SyncNetwork::hop_delay(const std::vector<unsigned>& members) const {
   return 2 * Cycle{sync_.group_hop} * topology_.sync_hops(members);
 }
 
+std::vector<unsigned> SyncNetwork::awaited(unsigned zone, const Meeting& meeting) const {
+  return meeting.set ? members(group_of(zone), *meeting.set) : std::vector<unsigned>{meeting.root};
+}
+
 std::shared_ptr<Meeting> SyncNetwork::arrive(unsigned ipu, const SyncResult& result) {
   const unsigned zone = index(result.zone);
   // Zone host meets over group 1; an IPU outside is alone with the host.
-  const auto& group = members_[zone == 1 ? 1 : 0];
-  const bool alone = result.zone == Zone::host && group.count(ipu) == 0;
-  const unsigned root = alone || group.empty() ? ipu : group.begin()->first;
-  auto& meeting = open_[zone][root];
-  if (!meeting) meeting = std::make_shared<Meeting>();
+  const auto in = sets_[group_of(zone)].find(ipu);
+  const bool alone = in == sets_[group_of(zone)].end();
+  const unsigned root = alone ? ipu : members(group_of(zone), in->second).front();
+  auto& open = open_[zone][root];
+  if (!open) open = std::make_shared<Meeting>();
+  const std::shared_ptr<Meeting> meeting = open;
+  if (!alone) meeting->set = in->second;
   meeting->root = root;
   meeting->arrived[ipu] = result;
-  meeting->latest = std::max(meeting->latest, result.latest);
-  meeting->vote = meeting->vote && result.vote;
-  std::vector<unsigned> members{ipu};
-  if (!alone) {
-    members.clear();
-    for (const auto& [member, in] : group) members.push_back(member);
-  }
-  const std::shared_ptr<Meeting> here = meeting;
-  if (here->arrived.size() == members.size()) {
-    here->complete = true;
-    here->z = here->latest + sync_.group_base + hop_delay(members);
-    here->result = here->vote;
+  const std::vector<unsigned> members = awaited(zone, *meeting);
+  if (meeting->arrived.size() == members.size()) {
+    meeting->complete = true;
+    for (const auto& [member, what] : meeting->arrived) {
+      meeting->latest = std::max(meeting->latest, what.latest);
+      meeting->vote = meeting->vote && what.vote;
+    }
+    meeting->z = meeting->latest + sync_.group_base + hop_delay(members);
+    meeting->result = meeting->vote;
     open_[zone].erase(root);
     changed_.notify(sc_core::SC_ZERO_TIME);
   }
-  return here;
+  return meeting;
 }
 
 void SyncNetwork::release_host(Meeting& meeting, Cycle acknowledged, bool vote) {
@@ -64,18 +86,23 @@ void SyncNetwork::release_host(Meeting& meeting, Cycle acknowledged, bool vote) 
   changed_.notify(sc_core::SC_ZERO_TIME);
 }
 
-std::string SyncNetwork::describe() const {
+std::string SyncNetwork::describe(const std::set<unsigned>* only) const {
   std::string text;
   for (unsigned zone = 0; zone < open_.size(); ++zone) {
     for (const auto& [root, meeting] : open_[zone]) {
-      if (meeting->arrived.empty()) continue;
+      if (only != nullptr && only->count(root) == 0) continue;
+      Cycle latest = 0;
       std::vector<unsigned> here, missing;
-      for (const auto& [ipu, result] : meeting->arrived) here.push_back(ipu);
-      for (const auto& [ipu, in] : members_[zone == 1 ? 1 : 0])
+      for (const auto& [ipu, result] : meeting->arrived) {
+        here.push_back(ipu);
+        latest = std::max(latest, result.latest);
+      }
+      for (unsigned ipu : awaited(zone, *meeting))
         if (meeting->arrived.count(ipu) == 0) missing.push_back(ipu);
-      const Zone which = meeting->arrived.begin()->second.zone;
-      text += fmt::format("\nx.sync {}: IPUs {} have arrived, the last in cycle {}; IPUs {} have not", zone_name(which),
-                          tile_ranges(here), meeting->latest, tile_ranges(missing));
+      std::string name = zone_name(meeting->arrived.begin()->second.zone);
+      if (meeting->set.value_or(0) != 0) name += fmt::format(" (set {})", *meeting->set);
+      text += fmt::format("\nx.sync {}: IPUs {} have arrived, the last in cycle {}; IPUs {} have not", name,
+                          tile_ranges(here), latest, tile_ranges(missing));
     }
   }
   return text;
@@ -83,7 +110,10 @@ std::string SyncNetwork::describe() const {
 
 void SyncNetwork::leave(unsigned ipu) {
   for (auto& zone : open_)
-    for (auto& [root, meeting] : zone) meeting->arrived.erase(ipu);
+    for (auto at = zone.begin(); at != zone.end();) {
+      at->second->arrived.erase(ipu);
+      at = at->second->arrived.empty() ? zone.erase(at) : std::next(at);
+    }
 }
 
 }  // namespace tessera

@@ -202,8 +202,10 @@ std::exception_ptr System::with_others(std::exception_ptr failure, unsigned ipu)
     std::rethrow_exception(failure);
   } catch (const Error& error) {
     if (error.category() != Category::no_progress) return failure;
-    std::string where = error.where() + network_.describe();
-    for (unsigned other = 0; other < chips_.size(); ++other)
+    // Sets of IPUs that sync with none of these are not concerned.
+    const std::set<unsigned> joined = network_.joined(ipu);
+    std::string where = error.where() + network_.describe(&joined);
+    for (unsigned other : joined)
       if (other != ipu && chips_[other]->running()) where += "\n" + chips_[other]->describe();
     where += waiting_links();
     return std::make_exception_ptr(Error(error.category(), error.message(), where, error.advice(), error.cycle()));

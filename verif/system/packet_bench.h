@@ -115,14 +115,20 @@ struct PacketLog : EventObserver {
   std::map<std::pair<unsigned, unsigned>, std::vector<Cycle>> done, arrive, release;
 };
 
+struct Groups {
+  bool group1 = false, group2 = false;
+  unsigned set1 = 0, set2 = 0;
+};
+
 /// One machine, loaded and started; without card controllers, so that times of faults count from power-on alone.
 struct PacketRun {
-  PacketRun(const PacketProgram& p, SystemConfig config, const std::vector<std::pair<bool, bool>>& groups = {})
+  PacketRun(const PacketProgram& p, SystemConfig config, const std::vector<Groups>& groups = {})
       : program(p), machine(with_log(bare(config), log)), driver(machine.transport) {
     std::vector<driver::Driver::Boot> boots;
     for (unsigned ipu = 0; ipu < p.ipus(); ++ipu) {
       driver.load(ipu, p.image(ipu));
-      driver.set_groups(ipu, groups.empty() || groups[ipu].first, !groups.empty() && groups[ipu].second);
+      const Groups g = groups.empty() ? Groups{true} : groups[ipu];
+      driver.set_groups(ipu, g.group1, g.group2, g.set1, g.set2);
       boots.push_back({ipu, kCode});
     }
     driver.start(boots);

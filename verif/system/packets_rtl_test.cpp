@@ -72,5 +72,31 @@ TEST(PacketModes, AStrayTrapsAlikeInEveryMode) {
   EXPECT_EQ(in_child([] { return stray(TileMode::lockstep); }), tlm);
 }
 
+/// IPU 1 syncs on a group in which it is not, whatever number it has there.
+std::uint64_t not_in_group(Zone zone, TileMode mode) {
+  SystemConfig config = any_mode_system(linked_platform(kTiles));
+  config.modes = {std::vector<TileMode>(kTiles, TileMode::tlm), std::vector<TileMode>(kTiles, mode)};
+  PacketProgram program(1, 2, kTiles);
+  program.zones = {zone};
+  const bool first = zone == Zone::group1;
+  PacketRun run(program, config, {{true, true}, {!first, first, 1, 1}});
+  const driver::Event event = run.driver.wait();
+  EXPECT_EQ(event.kind, driver::Event::Kind::exception);
+  EXPECT_EQ(event.ipu, 1u);
+  EXPECT_EQ(event.exception.kind, driver::ExceptionInfo::Kind::trap);
+  EXPECT_EQ(event.exception.cause, 25u);
+  EXPECT_EQ(event.exception.value, 0u);
+  EXPECT_EQ(event.exception.tile, 0u);
+  return event.exception.cycle * 4096 + event.exception.pc % 4096;
+}
+TEST(PacketModes, ASyncOfAGroupInWhichTheIpuIsNotTrapsAlikeInEveryMode) {
+  for (const Zone zone : {Zone::group1, Zone::group2}) {
+    const std::uint64_t tlm = in_child([&] { return not_in_group(zone, TileMode::tlm); });
+    EXPECT_NE(tlm, 0u);
+    EXPECT_EQ(in_child([&] { return not_in_group(zone, TileMode::rtl); }), tlm);
+    EXPECT_EQ(in_child([&] { return not_in_group(zone, TileMode::lockstep); }), tlm);
+  }
+}
+
 }  // namespace
 }  // namespace tessera
