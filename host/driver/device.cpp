@@ -161,6 +161,8 @@ void Driver::Impl::forget_buffers(Device& d) {
 }
 
 void Driver::Impl::stop(Device& d) {
+  const std::uint32_t status = read(d, chip::kStatus);
+  if (chip::kStatusRunning.get(status) != 0 || chip::kStatusException.get(status) != 0) d.cut_short = true;
   write(d, chip::kControl, static_cast<std::uint32_t>(chip::kControlReset.mask()));
   // The chip takes it when its tiles come to the end of their quantum.
   const std::uint64_t begin = t.now_ns();

@@ -179,6 +179,7 @@ std::size_t Driver::buffer_bytes(unsigned ipu, unsigned index) const {
 }
 
 void Driver::start(const std::vector<Boot>& boots) {
+  impl_->drain_links();
   for (const Boot& boot : boots) {
     const Device& d = impl_->own(boot.ipu);
     if (chip::kStatusRunning.get(impl_->read(d, chip::kStatus)) != 0)

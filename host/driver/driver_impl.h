@@ -42,6 +42,7 @@ struct Device {
   bool claimed = false;       ///< by this driver
   std::optional<std::vector<unsigned>> ports;  ///< with a link, once asked for
   bool boots_later = false;   ///< boot_cycle is not 0
+  bool cut_short = false;     ///< reset in its program: packets of it may be on links
 };
 
 class Driver::Impl {
@@ -96,8 +97,19 @@ class Driver::Impl {
 
   // Links (links.cpp).
   LinkInfo link(const Device& d, unsigned port);
+  LinkInfo::State state(const Device& d, unsigned port);
   const std::vector<unsigned>& ports(Device& d);
   void add_links(Device& d, Counters& counters);
+  /// After programs that were cut short: lets their packets leave the links, and gives links that were given up another
+  /// chance. Throws Error(no_progress) that names a link where packets stay.
+  void drain_links();
+  /// Packets that wait at ports of claimed IPUs, and how many were sent so far.
+  struct Traffic {
+    std::uint64_t waiting = 0, sent = 0;
+    unsigned ipu = 0, port = 0;  ///< where the first of them wait
+  };
+  Traffic traffic();
+  bool revive(Device& d, unsigned port);
 
   // Memory (memory.cpp).
   void access_tile(unsigned ipu, unsigned tile, Address address, std::uint32_t* words, std::size_t count, bool write);

@@ -1,9 +1,14 @@
 // IPU-Links as the chip registers of their ports tell. See driver.h.
+#include <algorithm>
+
 #include "host/driver/driver_impl.h"
 
 namespace tessera::driver {
 
 namespace {
+
+/// Simulated time in which links shall be empty; trainings take some ten microseconds.
+constexpr std::uint64_t kDrainLimitNs = 5'000'000;
 
 std::uint32_t port_offset(unsigned port) { return port * chip::kLinkStatusStride; }
 
@@ -21,10 +26,10 @@ const char* to_string(LinkInfo::Use use) {
 }
 
 std::string link_text(unsigned ipu, const LinkInfo& link) {
-  std::string text = fmt::format("link {}.{} to {}.{} ({}): {}, {} lanes; sent {} packets, {} words; received {}, {}",
-                                 ipu, link.port, link.peer_ipu, link.peer_port, to_string(link.use),
-                                 to_string(link.state), link.lanes, link.packets_sent, link.words_sent,
-                                 link.packets_received, link.words_received);
+  std::string text =
+      fmt::format("link {}.{} to {}.{} ({}): {}, {} lanes; sent {} packets, {} words; received {}, {}", ipu, link.port,
+                  link.peer_ipu, link.peer_port, to_string(link.use), to_string(link.state), link.lanes,
+                  link.packets_sent, link.words_sent, link.packets_received, link.words_received);
   const auto add = [&](const char* what, std::uint64_t count) {
     if (count != 0) text += fmt::format("; {} {}", count, what);
   };
@@ -35,6 +40,10 @@ std::string link_text(unsigned ipu, const LinkInfo& link) {
   add("time-outs", link.timeouts);
   add("cycles without credit", link.stalled_cycles);
   return text + fmt::format("; trained {} times", link.trainings);
+}
+
+LinkInfo::State Driver::Impl::state(const Device& d, unsigned port) {
+  return static_cast<LinkInfo::State>(chip::kLinkStatusState.get(read(d, chip::kLinkStatus + port_offset(port))));
 }
 
 LinkInfo Driver::Impl::link(const Device& d, unsigned port) {
@@ -78,6 +87,62 @@ void Driver::Impl::add_links(Device& d, Counters& counters) {
   for (const unsigned port : ports(d)) {
     counters.link_packets += read(d, chip::kLinkPacketsSent + port_offset(port));
     counters.link_words += read_wide(d, chip::kLinkWordsSentLow + port_offset(port));
+  }
+}
+
+Driver::Impl::Traffic Driver::Impl::traffic() {
+  Traffic sum;
+  for (Device& d : devices) {
+    if (!d.claimed) continue;
+    for (const unsigned port : ports(d)) {
+      const std::uint32_t waiting = read(d, chip::kLinkOutstanding + port_offset(port));
+      if (sum.waiting == 0) sum.ipu = number(d), sum.port = port;
+      sum.waiting += waiting;
+      sum.sent += read(d, chip::kLinkPacketsSent + port_offset(port));
+    }
+  }
+  return sum;
+}
+
+/// A link that was given up keeps its packets: both ends forget them and train anew. false: it is not given up.
+bool Driver::Impl::revive(Device& d, unsigned port) {
+  if (state(d, port) != LinkInfo::State::failed) return false;
+  const LinkInfo info = link(d, port);
+  Device& peer = at(info.peer_ipu);
+  using namespace chip;
+  for (const reg::Field& what : {kLinkControlReset, kLinkControlTrain}) {
+    const auto value = static_cast<std::uint32_t>(what.mask());
+    write(d, kLinkControl + port_offset(port), value);
+    if (peer.claimed) write(peer, kLinkControl + port_offset(info.peer_port), value);
+  }
+  return true;
+}
+
+void Driver::Impl::drain_links() {
+  if (std::none_of(devices.begin(), devices.end(), [](const Device& d) { return d.claimed && d.cut_short; })) return;
+  const std::uint64_t begin = t.now_ns();
+  for (Device& d : devices)
+    if (d.claimed)
+      for (const unsigned port : ports(d)) revive(d, port);
+  // A packet that moves from link to link may be missed twice, but not without being counted in between.
+  std::uint64_t sent = ~std::uint64_t{0};
+  for (;;) {
+    const Traffic now = traffic();
+    if (now.waiting == 0 && now.sent == sent) break;
+    sent = now.sent;
+    if (now.waiting != 0 && !revive(devices[now.ipu], now.port) && t.now_ns() - begin > kDrainLimitNs)
+      throw Error(
+          Category::no_progress,
+          "packets of an earlier program stay on a link: " + link_text(now.ipu, link(devices[now.ipu], now.port)),
+          name(devices[now.ipu]), "train the link, or reset it at both ends");
+    t.elapse(1000);
+  }
+  // Programs may need links that train yet.
+  for (Device& d : devices) {
+    if (!d.claimed) continue;
+    for (const unsigned port : ports(d))
+      while (state(d, port) == LinkInfo::State::training && t.now_ns() - begin < kDrainLimitNs) t.elapse(1000);
+    d.cut_short = false;
   }
 }
 

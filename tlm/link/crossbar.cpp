@@ -8,15 +8,11 @@
 
 namespace tessera {
 
-namespace {
-
-std::string name(const Packet& packet) {
+std::string way_of(const Packet& packet) {
   const PacketRemote remote = PacketRemote::unpack(packet.remote);
   return fmt::format("IPU {} tile {} to IPU {} tile {} (offset 0x{:x}, {} words from 0x{:x})", packet.ipu, packet.tile,
                      remote.ipu, remote.tile, remote.offset, packet.words, kSramBase + packet.local);
 }
-
-}  // namespace
 
 std::string PacketRefusal::text() const {
   static constexpr const char* kWhy[] = {"the host buffer does not allow it",
@@ -25,7 +21,7 @@ std::string PacketRefusal::text() const {
                                          "no links lead there",
                                          "there is no such tile",
                                          "that tile is not active"};
-  return fmt::format("packet of {}: {}", name(packet), kWhy[static_cast<unsigned>(why)]);
+  return fmt::format("packet of {}: {}", way_of(packet), kWhy[static_cast<unsigned>(why)]);
 }
 
 Crossbar::Crossbar(unsigned ipu, PacketLanes& lanes, const Topology* topology)
@@ -42,10 +38,13 @@ void Crossbar::reset() {
   ++resets_;
   // What waits at links stays there: they know nothing of programs.
   for (unsigned i = 0; i < lane_count_; ++i) inputs_[i] = {};
-  for (Output& output : outputs_) {
-    output.contenders.erase(
-        std::remove_if(output.contenders.begin(), output.contenders.end(), [this](unsigned i) { return !is_link(i); }),
-        output.contenders.end());
+  std::vector<unsigned> again;  // links whose packets were to go to the tiles: looked at anew, and refused then
+  for (unsigned o = 0; o < outputs_.size(); ++o) {
+    Output& output = outputs_[o];
+    const auto links_begin = std::lower_bound(output.contenders.begin(), output.contenders.end(), lane_count_);
+    if (o >= ports_) again.insert(again.end(), links_begin, output.contenders.end());
+    output.contenders.erase(output.contenders.begin(), o < ports_ ? links_begin : output.contenders.end());
+    output.any = false;
     output.lane_free = 0;
     output.places.clear();
   }
@@ -57,6 +56,10 @@ void Crossbar::reset() {
     if ((e.step == Step::input && is_link(static_cast<unsigned>(e.index))) || e.step == Step::output) kept.push_back(e);
   }
   for (const Event& e : kept) heap_.push(e);
+  for (unsigned input : again) {
+    inputs_[input].waits = false;
+    schedule_input(input);
+  }
   own_ = 0;
   last_served_ = 0;
 }
@@ -232,7 +235,7 @@ void Crossbar::serve_output(unsigned output, Cycle now) {
   if (out.contenders.empty()) return;
   const bool link = output < ports_;
   if (link) {
-    if (!links[output]->room()) return;  // room_made() comes
+    if (!links[output]->room()) return links[output]->blocked();  // room_made() comes
   } else {
     while (!out.places.empty() && out.places.front() <= now) out.places.pop_front();
     if (out.places.size() >= lanes_.timing().buffers) return schedule_output(output, out.places.front());
@@ -268,11 +271,11 @@ Cycle Crossbar::enter(unsigned tile, Cycle now, Packet packet, bool of_link) {
   return last;
 }
 
-std::vector<std::string> Crossbar::waiting_for(unsigned port) const {
-  std::vector<std::string> list;
+std::vector<Packet> Crossbar::waiting_for(unsigned port) const {
+  std::vector<Packet> list;
   for (unsigned input : outputs_[port].contenders) {
     Cycle whole = 0;
-    if (const Packet* packet = head(input, whole)) list.push_back(name(*packet));
+    if (const Packet* packet = head(input, whole)) list.push_back(packet->header_only());
   }
   return list;
 }

@@ -38,6 +38,8 @@ class CrossbarLink {
  public:
   virtual ~CrossbarLink() = default;
   [[nodiscard]] virtual bool room() const = 0;
+  /// A packet waits for room.
+  virtual void blocked() {}
   virtual void send(Packet packet) = 0;
   /// The oldest packet that was announced, and when it is whole; nullptr if there is none.
   [[nodiscard]] virtual const Packet* front(Cycle& whole) const = 0;
@@ -52,6 +54,9 @@ struct PacketRefusal {
   Packet packet;  ///< header only
   [[nodiscard]] std::string text() const;
 };
+
+/// For reports: "IPU 0 tile 3 to IPU 1 tile 2 (offset 0x100, 16 words from 0x46000)".
+[[nodiscard]] std::string way_of(const Packet& packet);
 
 class Crossbar {
  public:
@@ -81,8 +86,10 @@ class Crossbar {
   [[nodiscard]] unsigned own() const { return own_; }
   /// Cycle in which the last of these was there: at the host block, in a transmit queue; an answer's last word.
   [[nodiscard]] Cycle last_served() const { return last_served_; }
-  /// Packets that wait for a link or are announced by it, for reports: "IPU 0 tile 3 to IPU 1 tile 2 (16 words)".
-  [[nodiscard]] std::vector<std::string> waiting_for(unsigned port) const;
+  /// Headers of packets that wait for a place in a link's transmit queue.
+  [[nodiscard]] std::vector<Packet> waiting_for(unsigned port) const;
+  /// The IPU's program is no more: packets of its tiles and those before its lanes down are dropped, what it forwards
+  /// stays. Every arbiter begins anew. next_event() may be in the past: run() at once.
   void reset();
 
   struct Counters {

@@ -58,9 +58,9 @@ void LinkPort::Impl::line_failed(const std::string&) {
 
 void LinkPort::Impl::report_failure() {
   if (reported_ || !owner_.failed) return;
-  reported_ = true;
-  owner_.failed(owner_, fmt::format("{} was given up: {}; {} packets wait for it", name(), line_->why(),
-                                    queue_.size() + kept_.size()));
+  const std::size_t waiting = queue_.size() + kept_.size();
+  reported_ = owner_.failed(owner_, fmt::format("{} was given up: {}; {} {} for it", name(), line_->why(), waiting,
+                                                waiting == 1 ? "packet waits" : "packets wait"));
 }
 
 void LinkPort::Impl::peer_reset(Cycle) {
@@ -170,6 +170,17 @@ const LinkCounters& LinkPort::counters() const {
 }
 
 unsigned LinkPort::outstanding() const { return impl_->outstanding(); }
+void LinkPort::blocked() {
+  if (state() == LinkState::failed) impl_->report_failure();
+}
+
+std::vector<Packet> LinkPort::waiting() const {
+  impl_->settle(impl_->now());
+  std::vector<Packet> headers;
+  for (const Impl::Kept& kept : impl_->kept_) headers.push_back(kept.packet->header_only());
+  for (const Packet& packet : impl_->queue_) headers.push_back(packet.header_only());
+  return headers;
+}
 
 std::string LinkPort::describe() const {
   static const char* const kStates[] = {"absent", "down", "training", "up", "failed"};

@@ -23,6 +23,7 @@
 #include <string>
 #include <systemc>
 #include <tlm>
+#include <vector>
 
 #include "hw/injection.h"
 #include "hw/platform.h"
@@ -101,9 +102,13 @@ class LinkPort : public sc_core::sc_module {
   /// Error(usage) for what it does not know.
   void inject(const Injection& injection, std::uint64_t seed = 0);
 
-  /// Called once when the link is given up while packets wait for it, or when a packet comes to it then: the reason in
-  /// one sentence.
-  std::function<void(LinkPort&, const std::string&)> failed;
+  /// Called when the link is given up while packets wait for it, or when a packet comes to it then: the reason in one
+  /// sentence. Once, if it gives true; else there was nobody to be told, and the next packet asks again.
+  std::function<bool(LinkPort&, const std::string&)> failed;
+  /// A packet waits for room(): asks as above if the link was given up.
+  void blocked();
+  /// Headers of the packets that outstanding() counts, the oldest first.
+  [[nodiscard]] std::vector<Packet> waiting() const;
 
   [[nodiscard]] unsigned ipu() const { return ipu_; }
   [[nodiscard]] unsigned port() const { return port_; }

@@ -375,7 +375,7 @@ TEST(LinkPort, AFrameThatNeverComesAcrossEndsTheLink) {
   bench.run_to(end);
   ASSERT_EQ(bench.failures.size(), 1u);
   EXPECT_EQ(bench.failures[0],
-            "0: IPU-Link 0.3 to 1.3 was given up: 3 trainings did not bring a packet across; 1 packets wait for it");
+            "0: IPU-Link 0.3 to 1.3 was given up: 3 trainings did not bring a packet across; 1 packet waits for it");
   EXPECT_EQ(bench.a.counters().timeouts, 4 * 5u);
   EXPECT_EQ(bench.a.counters().trainings, 4u);
 }

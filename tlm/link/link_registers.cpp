@@ -92,6 +92,7 @@ void LinkRegisters::act() {
     const Command command = commands_.front();
     commands_.pop_front();
     LinkPort& port = *entries_[command.port].port;
+    if ((command.value & kLinkControlReset.mask()) != 0) port.reset();
     if ((command.value & kLinkControlDisable.mask()) != 0) port.disable();
     if ((command.value & kLinkControlTrain.mask()) != 0) port.train();
   }

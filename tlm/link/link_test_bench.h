@@ -32,6 +32,7 @@ class LinkBench {
     LinkPort::join(a, b);
     a.failed = b.failed = [this](LinkPort& port, const std::string& why) {
       failures.push_back(std::to_string(port.ipu()) + ": " + why);
+      return true;
     };
   }
   [[nodiscard]] Cycle now() const { return clock_.cycle_at(sc_core::sc_time_stamp()); }

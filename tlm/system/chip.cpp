@@ -107,6 +107,7 @@ void Chip::reset() {
   crossbar_.reset();
   fault_.reset();
   state_ = State::held;
+  route_at(crossbar_.next_event());
   interrupt_status_ = 0;
   loader_error_ = false;
   exception_ = {};

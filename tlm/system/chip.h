@@ -102,6 +102,8 @@ class Chip : public sc_core::sc_module,
 
   /// Called from the chip's process with what must end the run: an error for the user, or a stop.
   std::function<void(std::exception_ptr)> failed;
+  /// Called when a program starts.
+  std::function<void()> started;
   /// What ends the run of the IPU whose packet it is, wherever it was found.
   struct Fault {
     std::uint32_t number = 0;  ///< of the chip
@@ -111,10 +113,10 @@ class Chip : public sc_core::sc_module,
     std::optional<Packet> packet;  ///< header
     std::string text;
   };
-  /// Hands a fault to the chip of an IPU.
-  std::function<void(unsigned ipu, const Fault&)> report;
-  /// A fault found outside: the run ends with the first. Ignored unless the chip runs.
-  void note(const Fault& fault);
+  /// Hands a fault to the chip of an IPU; false if it has no program to stop.
+  std::function<bool(unsigned ipu, const Fault&)> report;
+  /// A fault found outside: the run ends with the first. Ignored, and false, unless the chip is in a program.
+  bool note(const Fault& fault);
 
  private:
   /// held: before boot or after reset. host_sync: the host serves it here; host_wait: it does so at another IPU, the
@@ -165,7 +167,8 @@ class Chip : public sc_core::sc_module,
   bool settle_packets(Cycle cycle, bool drain);
   void refuse(const PacketRefusal& refusal);
   void fail_on_pcie(Fault fault, bool read);
-  void link_down(unsigned port, const std::string& reason);
+  /// A link was given up: stops the program of this IPU, or of one whose packets wait. false: there is none.
+  bool link_down(unsigned port, const std::string& reason);
   [[nodiscard]] bool over() const { return reset_request_ || fault_.has_value(); }
 
   // Loader (chip_loader.cpp).

@@ -21,6 +21,7 @@ class Chip::LinkEnd : public sc_core::sc_module, public CrossbarLink {
     dont_initialize();
   }
   [[nodiscard]] bool room() const override { return port_.room(); }
+  void blocked() override { port_.blocked(); }
   void send(Packet packet) override { port_.send(std::move(packet)); }
   [[nodiscard]] const Packet* front(Cycle& whole) const override {
     const LinkPort::Arrival* arrival = port_.front();
@@ -57,7 +58,9 @@ void Chip::make_links() {
     ends_.push_back(std::make_unique<LinkEnd>(fmt::format("end{}", port).c_str(), *this, *ports_.back()));
     crossbar_.links.push_back(ends_.back().get());
     link_registers_.add(*ports_.back(), config_.topology->ports(ipu)[port]);
-    ports_.back()->failed = [this](LinkPort& link, const std::string& reason) { link_down(link.port(), reason); };
+    ports_.back()->failed = [this](LinkPort& link, const std::string& reason) {
+      return link_down(link.port(), reason);
+    };
   }
 }
 
@@ -120,10 +123,12 @@ bool Chip::settle_packets(Cycle cycle, bool drain) {
   }
 }
 
-void Chip::note(const Fault& fault) {
-  if (fault_ || !in_program()) return;
+bool Chip::note(const Fault& fault) {
+  if (!in_program()) return false;
+  if (fault_) return true;
   fault_ = fault;
   outside_.notify(sc_core::SC_ZERO_TIME);
+  return true;
 }
 
 void Chip::refuse(const PacketRefusal& refusal) {
@@ -147,7 +152,8 @@ void Chip::fail_on_pcie(Fault fault, bool read) {
   const sc_core::sc_time at = pcie_failure_->at;
   if (!read || at <= sc_core::sc_time_stamp()) {
     pcie_failure_.reset();
-    return report(config_.ipu.ipu, fault);
+    report(config_.ipu.ipu, fault);
+    return;
   }
   fault.cycle = std::max(fault.cycle, clock_.cycle_at(at));
   sc_core::sc_spawn([this, fault, at, resets = resets_] {
@@ -156,16 +162,23 @@ void Chip::fail_on_pcie(Fault fault, bool read) {
   });
 }
 
-void Chip::link_down(unsigned port, const std::string& reason) {
+bool Chip::link_down(unsigned port, const std::string& reason) {
   Fault fault;
   fault.number = link_failed;
   fault.cycle = now();
   fault.value = config_.ipu.ipu << 8 | port;
-  const Topology::Port& peer = config_.topology->ports(config_.ipu.ipu)[port];
-  fault.text = fmt::format("link {} to {} has failed: {}", Topology::name(config_.ipu.ipu, port),
-                           Topology::name(peer.ipu, peer.port), reason);
-  for (const std::string& packet : crossbar_.waiting_for(port)) fault.text += "\n  waits for it: packet of " + packet;
-  report(config_.ipu.ipu, fault);
+  fault.text = reason;
+  std::vector<Packet> waiting = ports_[port]->waiting();
+  const std::vector<Packet> before = crossbar_.waiting_for(port);
+  waiting.insert(waiting.end(), before.begin(), before.end());
+  constexpr std::size_t kTold = 12;
+  for (std::size_t i = 0; i < std::min(waiting.size(), kTold); ++i)
+    fault.text += "\n  waits for it: packet of " + way_of(waiting[i]);
+  if (waiting.size() > kTold) fault.text += fmt::format("\n  and {} more", waiting.size() - kTold);
+  // An IPU that only forwards has no program to stop, or one that does not mind.
+  std::vector<unsigned> concerned{config_.ipu.ipu};
+  for (const Packet& packet : waiting) concerned.push_back(packet.ipu);
+  return std::any_of(concerned.begin(), concerned.end(), [&](unsigned ipu) { return report(ipu, fault); });
 }
 
 }  // namespace tessera

@@ -26,6 +26,7 @@ void Chip::run_program() {
   apply_settings();
   if (ipu_.sync().active_tiles() == 0) return raise(kStopped);
   state_ = State::running;
+  if (started) started();
   const Cycle asked = (Cycle{shadow(reg::chip::kBootCycleHigh)} << 32) | shadow(reg::chip::kBootCycleLow);
   const Cycle start = std::max(now(), asked);
   cycle_limit_ = config_.max_cycles == 0 || config_.max_cycles > kNever - start ? kNever : start + config_.max_cycles;

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "hw/generated/registers.h"
 
 namespace tessera {
@@ -84,11 +86,13 @@ System::System(const sc_core::sc_module_name& name, const SystemConfig& config)
       chips_.push_back(std::make_unique<Chip>(fmt::format("ipu{}", ipu).c_str(), chip, config_.factory, pool_, network_,
                                               cards_[c]->endpoint(i)));
       chips_.back()->failed = [this, ipu](std::exception_ptr failure) {
-        failures_.push_back(with_others(std::move(failure), ipu));
+        if (failure_ || failure_told_) return;
+        failure_ = with_others(std::move(failure), ipu);
         sc_core::sc_pause();
       };
+      chips_.back()->started = [this] { failure_told_ = false; };
       chips_.back()->report = [this](unsigned at, const Chip::Fault& fault) {
-        if (at < chips_.size()) chips_[at]->note(fault);
+        return at < chips_.size() && chips_[at]->note(fault);
       };
     }
   }
@@ -179,10 +183,8 @@ void System::inject_card(const Injection& injection) {
 Cycle System::now() const { return TileClock(config_.platform.clock_hz).cycle_at(sc_core::sc_time_stamp()); }
 
 std::exception_ptr System::take_failure() {
-  if (failures_.empty()) return nullptr;
-  std::exception_ptr first = failures_.front();
-  failures_.erase(failures_.begin());
-  return first;
+  failure_told_ = failure_told_ || failure_;
+  return std::exchange(failure_, nullptr);
 }
 
 Error System::no_progress() const {

@@ -62,7 +62,8 @@ class System : public sc_core::sc_module {
   void inject_card(const Injection& injection);
   [[nodiscard]] const C2Card& card(unsigned index) const { return *cards_.at(index); }
 
-  /// What ended a chip's run, once; the simulation is paused when this becomes non-null.
+  /// What ended a chip's run; the simulation is paused when this becomes non-null. Errors of other chips that come with
+  /// it or behind it, up to the next start of a program, are not told: their exception registers do that.
   std::exception_ptr take_failure();
   /// The error for a machine in which nothing can happen any more.
   [[nodiscard]] Error no_progress() const;
@@ -85,7 +86,8 @@ class System : public sc_core::sc_module {
   std::vector<std::unique_ptr<C2Card>> cards_;
   std::vector<std::unique_ptr<Chip>> chips_;
   std::vector<std::unique_ptr<CardController>> controllers_;
-  std::vector<std::exception_ptr> failures_;
+  std::exception_ptr failure_;
+  bool failure_told_ = false;
 };
 
 }  // namespace tessera

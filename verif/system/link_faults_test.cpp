@@ -110,8 +110,8 @@ TEST(LinkFaults, ALinkThatStaysDownEndsTheRun) {
   } catch (const Error& error) {
     EXPECT_EQ(error.category(), Category::device_exception) << error.what();
     EXPECT_NE(std::string(error.what()).find("attempts to train it had no success"), std::string::npos) << error.what();
-    EXPECT_TRUE(std::string(error.what()).find("link 0.3 to 1.3") != std::string::npos ||
-                std::string(error.what()).find("link 1.3 to 0.3") != std::string::npos)
+    EXPECT_TRUE(std::string(error.what()).find("IPU-Link 0.3 to 1.3") != std::string::npos ||
+                std::string(error.what()).find("IPU-Link 1.3 to 0.3") != std::string::npos)
         << error.what();
   }
 }

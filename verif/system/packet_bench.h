@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <memory>
@@ -122,10 +123,20 @@ struct Groups {
 
 /// One machine, loaded and started; without card controllers, so that times of faults count from power-on alone.
 struct PacketRun {
-  PacketRun(const PacketProgram& p, SystemConfig config, const std::vector<Groups>& groups = {})
+  /// `groups`: by IPU, else all in group 1. `active`: tiles by IPU, else all. `starts`: IPUs that run, else all.
+  PacketRun(const PacketProgram& p, SystemConfig config, const std::vector<Groups>& groups = {},
+            const std::vector<std::vector<bool>>& active = {}, const std::vector<unsigned>& starts = {})
       : program(p), machine(with_log(bare(config), log)), driver(machine.transport) {
+    for (unsigned ipu = 0; ipu < active.size(); ++ipu) driver.set_active(ipu, active[ipu]);
+    start(p, groups, starts);
+  }
+  /// Another program, of IPUs that were reset; the log begins anew.
+  void start(const PacketProgram& p, const std::vector<Groups>& groups = {}, const std::vector<unsigned>& starts = {}) {
+    program = p;
+    log = {};
     std::vector<driver::Driver::Boot> boots;
     for (unsigned ipu = 0; ipu < p.ipus(); ++ipu) {
+      if (!starts.empty() && std::find(starts.begin(), starts.end(), ipu) == starts.end()) continue;
       driver.load(ipu, p.image(ipu));
       const Groups g = groups.empty() ? Groups{true} : groups[ipu];
       driver.set_groups(ipu, g.group1, g.group2, g.set1, g.set2);
@@ -155,7 +166,7 @@ struct PacketRun {
     return data;
   }
   PacketLog log;
-  const PacketProgram& program;
+  PacketProgram program;
   Machine machine;
   driver::Driver driver;
 };
