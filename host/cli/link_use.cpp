@@ -3,32 +3,22 @@
 
 #include <fmt/format.h>
 
-#include "hw/generated/registers.h"
-
 namespace tessera::cli {
 
 LinkUse read_links(driver::Driver& driver) {
-  using namespace reg::chip;  // NOLINT: register names
   LinkUse use;
   for (unsigned ipu = 0; ipu < driver.ipus(); ++ipu)
-    for (unsigned port = 0; port < kLinkStatusCount; ++port) {
-      const auto read = [&](std::uint32_t offset) -> std::uint64_t {
-        return driver.read_register(ipu, offset + port * kLinkStatusStride);
-      };
-      if (kLinkStatusState.get(static_cast<std::uint32_t>(read(kLinkStatus))) == 0) continue;  // absent
-      use.packets += read(kLinkPacketsSent);
-      const std::uint64_t low = read(kLinkWordsSentLow);
-      use.words += low | read(kLinkWordsSentHigh) << 32;
-      use.crc_errors += read(kLinkCrcErrors);
-      use.replays += read(kLinkReplays);
-      const std::uint64_t trainings = kLinkTrainingsTrainings.get(static_cast<std::uint32_t>(read(kLinkTrainings)));
-      use.trainings += trainings == 0 ? 0 : trainings - 1;
-      const std::uint64_t busy = read(kLinkBusyCycles);
-      if (busy <= use.busy_cycles) continue;
+    for (const driver::LinkInfo& link : driver.links(ipu)) {
+      use.packets += link.packets_sent;
+      use.words += link.words_sent;
+      use.crc_errors += link.crc_errors;
+      use.replays += link.replays;
+      use.trainings += link.trainings == 0 ? 0 : link.trainings - 1;
+      if (link.busy_cycles <= use.busy_cycles) continue;
       use.ipu = ipu;
-      use.port = port;
-      use.peer = static_cast<unsigned>(kLinkPeerIpu.get(static_cast<std::uint32_t>(read(kLinkPeer))));
-      use.busy_cycles = busy;
+      use.port = link.port;
+      use.peer = link.peer_ipu;
+      use.busy_cycles = link.busy_cycles;
     }
   return use;
 }
@@ -41,9 +31,8 @@ double share(const LinkUse& use, std::uint64_t cycles) {
 
 std::string text(const LinkUse& use, std::uint64_t cycles) {
   return fmt::format(
-      "{} packets over links, {} words with headers, {} sent again, {} trained anew; busiest {}.{} to IPU {}: sending "
-      "in "
-      "{:.1f} % of {} cycles",
+      "{} packets over links, {} words with headers, {} sent again, {} trained anew; busiest {}.{} to IPU {}: "
+      "sending in {:.1f} % of {} cycles",
       use.packets, use.words, use.replays, use.trainings, use.ipu, use.port, use.peer, 100 * share(use, cycles),
       cycles);
 }

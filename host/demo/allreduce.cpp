@@ -17,6 +17,16 @@ namespace {
 
 constexpr double kSlot = 6;  // cycles
 
+/// Words from chunk to chunk, and their alignment up to a packet's size: where a packet may begin and, if shorter, does
+/// not meet the end of a remote KiB, so that no chunk is cut more often than its length asks for. In a ring a chunk
+/// that is cut on one IPU holds up all.
+std::uint32_t pitch_of(std::uint32_t chunk) {
+  if (chunk > kPacketMaxWords) return (chunk + kPacketMaxWords - 1) / kPacketMaxWords * kPacketMaxWords;
+  std::uint32_t pitch = 2;
+  while (pitch < chunk) pitch *= 2;
+  return pitch;
+}
+
 }  // namespace
 
 AllReduce::AllReduce(const Platform& platform, const AllReduceOptions& options)
@@ -44,9 +54,7 @@ AllReduce::AllReduce(const Platform& platform, const AllReduceOptions& options)
   tiles_ = tiles_in_lane_order();
   tiles_.resize(chosen.tiles);
   chunk_ = chunk_of(chosen.tiles, ring_way_);
-  // Chunks longer than a packet begin at multiples of a packet's size on the remote side, so they are cut least.
-  pitch_ = chunk_ > kPacketMaxWords ? (chunk_ + kPacketMaxWords - 1) / kPacketMaxWords * kPacketMaxWords
-                                    : (chunk_ + 1) / 2 * 2;
+  pitch_ = pitch_of(chunk_);
 }
 
 /// Words of a chunk with that many tiles; even in a ring, where vectors of two are added.

@@ -19,8 +19,7 @@ std::uint32_t word(Address address) { return address; }
 
 executable::Executable AllReduce::build() {
   Builder builder("all-reduce", platform_);
-  // The buffers begin where a packet may, so nothing is cut more often than its length asks for.
-  const unsigned align = pitch_ >= kPacketMaxWords ? 4 * kPacketMaxWords : 8;
+  const unsigned align = 4 * std::min<unsigned>(pitch_, kPacketMaxWords);  // see pitch_of
   data_ = builder.allocate(pitch_ * ipus(), align);
   buffer_ = builder.allocate(ring_way_ ? pitch_ : pitch_ * ipus(), align);
   std::vector<executable::TensorRun> runs;
@@ -59,24 +58,29 @@ void AllReduce::build_ring(Builder& builder) {
   builder.set_xbase(1, [&](TileRef t) { return data_ + step * position_[t.ipu]; });
   builder.set_xbase(3, [&](TileRef t) { return way[t.tile]; });
 
-  // xbase1 to the chunk that the tile received: the one that it sends next. Vertices get it as offset, xbase2 is the
-  // same from the start of SRAM, as remote addresses count.
-  const Address end = data_ + all;
-  const auto advance = [end, all](Assembler& as) {
-    as.csrr(compiler::t0, csr::xbase1);
-    as.csrr(compiler::t1, csr::xbase3);
-    as.add(compiler::t0, compiler::t0, compiler::t1);
-    as.li(compiler::t1, end - 1);
+  // s0, the vertices' offset, is the chunk that a step brings and the next one sends. The rest stays in registers,
+  // since what the supervisor does between packets and the next sync all IPUs wait for.
+  const auto advance = [](Assembler& as) {
+    as.add(compiler::s0, compiler::s0, compiler::t3);
     const Assembler::Label inside = as.label();
-    as.bgeu(compiler::t1, compiler::t0, inside);
-    as.li(compiler::t1, 0U - all);
-    as.add(compiler::t0, compiler::t0, compiler::t1);
+    as.bgeu(compiler::t4, compiler::s0, inside);
+    as.add(compiler::s0, compiler::s0, compiler::t5);
     as.bind(inside);
-    as.csrw(csr::xbase1, compiler::t0);
-    as.addi(compiler::s0, compiler::t0, 0);
-    as.li(compiler::t1, 0U - kSramBase);
-    as.add(compiler::t0, compiler::t0, compiler::t1);
+  };
+  const Address end = data_ + all;
+  builder.supervisor("first chunk", [=](Assembler& as) {
+    as.csrr(compiler::s0, csr::xbase1);
+    as.csrr(compiler::t3, csr::xbase3);
+    as.li(compiler::t4, end - 1);
+    as.li(compiler::t5, 0U - all);
+    as.li(compiler::t6, 0U - kSramBase);
+    advance(as);
+  });
+  const auto next_chunk = [=](Assembler& as) {
+    as.csrw(csr::xbase1, compiler::s0);
+    as.add(compiler::t0, compiler::s0, compiler::t6);  // the same from the start of SRAM, as remote addresses count
     as.csrw(csr::xbase2, compiler::t0);
+    advance(as);
   };
 
   std::vector<PacketMove> reduce, gather;
@@ -91,12 +95,12 @@ void AllReduce::build_ring(Builder& builder) {
     }
   builder.begin_repeat(p - 1);
   builder.packets("reduce-scatter", reduce);
-  builder.supervisor("next chunk", advance);
   builder.compute("add", std::move(adds));
+  builder.supervisor("next chunk", next_chunk);  // while workers add
   builder.end_repeat();
   builder.begin_repeat(p - 1);
   builder.packets("all-gather", gather);
-  builder.supervisor("next chunk", advance);
+  builder.supervisor("next chunk", next_chunk);
   builder.end_repeat();
 }
 

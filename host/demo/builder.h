@@ -1,11 +1,11 @@
-// Builds executables of machine-level programs: for one or several IPUs, step by step, without graph and compiler passes.
-// For demonstrations and tests that say themselves which tile sends what, and which worker runs what.
+// Builds executables of machine-level programs: for one or several IPUs, step by step, without graph and compiler
+// passes. For demonstrations and tests that say themselves which tile sends what, and which worker runs what.
 //
 // All IPUs run one supervisor program; what differs by tile are its tables, run lists and data, so there is one program
-// (host/executable) an IPU. The memory plan is that of the compiler (docs/machine: start, control, code, step table, lists,
-// exchange and packet tables, stacks, data); data is given out from the end of SRAM downwards, so that its addresses are known
-// before the sizes of all else. Exchange phases are scheduled and proved as the compiler's are. Several IPUs count on all
-// instances being in sync group 1.
+// (host/executable) an IPU. The memory plan is that of the compiler (docs/machine: start, control, code, step table,
+// lists, exchange and packet tables, stacks, data); data is given out from the end of SRAM downwards, so that its
+// addresses are known before the sizes of all else. Exchange phases are scheduled and proved as the compiler's are.
+// Several IPUs count on all instances being in sync group 1.
 #pragma once
 
 #include <cstdint>
@@ -49,8 +49,8 @@ struct Call {
 };
 
 /// Words that a tile writes into a tile of another IPU. Addresses are byte addresses as the tiles see them; with a base
-/// 1..3 what is added to xbase1..3 of the sending tile: the local address is the word offset x 4 from it, the remote one
-/// must then be given less what the base adds.
+/// 1..3 what is added to xbase1..3 of the sending tile: the local address is the word offset x 4 from it, the remote
+/// one must then be given less what the base adds.
 struct PacketMove {
   TileRef from;
   Address from_address = 0;
@@ -69,8 +69,8 @@ struct Initial {
 
 class Builder {
  public:
-  /// A program for tiles 0 .. tiles-1 of the IPUs 0 .. ipus-1 of the platform (0: all). Throws Error(usage) if there are
-  /// not so many.
+  /// A program for tiles 0 .. tiles-1 of the IPUs 0 .. ipus-1 of the platform (0: all). Throws Error(usage) if there
+  /// are not so many.
   Builder(std::string name, const Platform& platform, unsigned ipus = 0, unsigned tiles = 0);
   ~Builder();
 
@@ -80,23 +80,23 @@ class Builder {
 
   // ---- Memory and code ----
 
-  /// Room in the data region, at the same address on every tile of every IPU; zero at the start. `align`: bytes, power of
-  /// two from 4 on.
+  /// Room in the data region, at the same address on every tile of every IPU; zero at the start. `align`: bytes, power
+  /// of two from 4 on.
   Address allocate(std::uint32_t words, unsigned align = 8);
   /// What stands somewhere before the start. `name` is that of the constant in reports; once a name.
   void initial(const std::string& name, std::vector<Initial> pieces);
-  /// A tensor that the host reads and writes by name, one for each instance: `per_tile` elements at `address` of every tile,
-  /// shape {tiles, per_tile}.
+  /// A tensor that the host reads and writes by name, one for each instance: `per_tile` elements at `address` of every
+  /// tile, shape {tiles, per_tile}.
   void tensor(const std::string& name, executable::Type type, Address address, std::uint64_t per_tile);
   /// The same in any shape and place.
   void tensor(const std::string& name, executable::Type type, std::vector<std::uint64_t> shape,
               std::vector<executable::TensorRun> runs);
 
-  /// A codelet of the library built with the project; its state is a Call's state words. Throws Error(usage) for an unknown
-  /// name.
+  /// A codelet of the library built with the project; its state is a Call's state words. Throws Error(usage) for an
+  /// unknown name.
   Code codelet(const std::string& name);
-  /// Machine code of a vertex: reached by a call with a0 = state, a1 = offset, ends with a return to ra; may use all registers
-  /// but sp, gp, tp, s0..s8. Must not depend on where it stands. `stack`: bytes.
+  /// Machine code of a vertex: reached by a call with a0 = state, a1 = offset, ends with a return to ra; may use all
+  /// registers but sp, gp, tp, s0..s8. Must not depend on where it stands. `stack`: bytes.
   Code code(const std::string& name, std::vector<std::uint32_t> words, std::uint32_t stack = 0);
 
   // ---- The program, in the order of its steps ----
@@ -109,8 +109,8 @@ class Builder {
   void exchange(const std::string& name, const std::vector<exchange::Messages>& by_ipu);
   /// With a schedule that was made elsewhere; it is proved against the messages like any other.
   void exchange(const std::string& name, const exchange::Messages& messages, exchange::Schedule schedule);
-  /// A packet phase behind a sync of group 1: descriptors of a tile in the order given; each tile waits for all words that are
-  /// on the way to it.
+  /// A packet phase behind a sync of group 1: descriptors of a tile in the order given; each tile waits for all words
+  /// that are on the way to it.
   void packets(const std::string& name, const std::vector<PacketMove>& moves);
   /// A sync alone, zone internal or group1; of one IPU the two are the same.
   void sync(Zone zone);
@@ -123,7 +123,8 @@ class Builder {
   /// CSR xbase1..3 (`which` 1..3) of every tile: byte address; or add to it.
   void set_xbase(unsigned which, const std::function<Address(TileRef)>& value);
   void add_xbase(unsigned which, std::int32_t bytes);
-  /// Instructions of the supervisor, emitted as they are; free registers: t0..t6, a0..a2. Called more than once.
+  /// Instructions of the supervisor, emitted as they are; free registers: t0..t6, a0..a2. Called more than once. t3..t6
+  /// keep what they have from one to the next, and s0 is the vertices' offset.
   void supervisor(const std::string& name, std::function<void(Assembler&)> emit);
 
   /// The executable; once. Throws Error(does_not_fit) with all regions if a tile's memory does not hold it.

@@ -1,5 +1,6 @@
-// The supervisor program of a Builder: one pattern for each kind of step, those of the compiler's control programs, with group
-// syncs and packet phases beside them. s0 holds the vertices' offset, s1 dispatch, s2..s11 the counters of loops.
+// The supervisor program of a Builder: one pattern for each kind of step, those of the compiler's control programs,
+// with group syncs and packet phases beside them. s0 holds the vertices' offset, s1 dispatch, s2..s11 the counters of
+// loops.
 #include <fmt/format.h>
 
 #include "host/demo/program.h"

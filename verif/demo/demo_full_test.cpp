@@ -1,0 +1,57 @@
+// `tessera demo` at full size: every word on every IPU compared, cycles against the bounds of the machine, the same
+// cycles for any number of host threads. What takes long is in demo_slow_test.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "verif/demo/demo_command.h"
+
+namespace tessera::test {
+namespace {
+
+/// Runs with two numbers of host threads; the figures are the same, and `values` are verified.
+Json run_twice(std::vector<std::string> demo, std::uint64_t values) {
+  const std::string directory = scratch_directory();
+  const auto run = [&](const std::string& threads) {
+    std::vector<std::string> arguments = demo;
+    arguments.insert(arguments.end(), {"--threads", threads});
+    return run_demo(directory, "threads" + threads, arguments);
+  };
+  const Json one = run("1");
+  EXPECT_EQ(one.at("verified").at(0).at("values"), values);
+  EXPECT_EQ(one.at("verified").at(0).at("failure"), "");
+  const Json three = run("3");
+  EXPECT_EQ(figures(three), figures(one));
+  EXPECT_EQ(three.at("totals"), one.at("totals"));
+  EXPECT_EQ(three.value("links", Json()), one.value("links", Json()));
+  return one;
+}
+
+TEST(DemoFull, AllReduceOf1KBOnTheServer) {
+  const Json result = run_twice({"allreduce", "--platform", "dss8440", "--bytes", "1KB"}, 16 * 250);
+  const Json& links = result.at("links");
+  EXPECT_GT(links.at("packets"), 2 * 16 * 15);
+  EXPECT_EQ(links.at("crc_errors"), 0);
+  EXPECT_EQ(links.at("replays"), 0);
+}
+
+TEST(DemoFull, AllReduceOf1MBOnTheServer) {
+  const Json result = run_twice({"allreduce", "--platform", "dss8440", "--bytes", "1MB"}, 16 * 250000);
+  EXPECT_GE(result.at("totals").at(0).at("ratio"), 1.0);
+  EXPECT_LE(result.at("totals").at(0).at("ratio"), 1.65);
+}
+
+TEST(DemoFull, StencilOnOneIpu) {
+  const Json result =
+      run_twice({"stencil", "--platform", "c2", "--ipus", "1", "--size", "2048x2432", "--steps", "2"}, 2048 * 2432);
+  EXPECT_EQ(result.at("exchange").at("phases_compared"), 2);
+}
+
+TEST(DemoFull, StencilOnSixteenIpus) {
+  const Json result =
+      run_twice({"stencil", "--platform", "dss8440", "--size", "2048x2432", "--steps", "2"}, 2048 * 2432);
+  EXPECT_EQ(result.at("exchange").at("phases_compared"), 2 * 16);
+  EXPECT_GT(result.at("links").at("packets"), 2 * 30);
+}
+
+}  // namespace
+}  // namespace tessera::test
