@@ -112,7 +112,8 @@ void tell_phases(Context& context, Machine& machine, const demo::Demonstration& 
   }
 }
 
-/// Cycles of what counts as one thing, printed and added to the result; the sum of all.
+/// Cycles of what counts as one thing, printed and added to the result; the sum of all, or of all supersteps behind the
+/// start if nothing does.
 std::uint64_t tell_totals(Context& context, Machine& machine, const demo::Demonstration& demonstration) {
   auto& list = context.result["totals"] = nlohmann::ordered_json::array();
   const std::vector<Row> rows = rows_of(machine, demonstration);
@@ -139,6 +140,8 @@ std::uint64_t tell_totals(Context& context, Machine& machine, const demo::Demons
     context.print(text + (total.reason.empty() ? "" : "  " + total.reason));
     list.push_back(std::move(entry));
   }
+  if (demonstration.totals.empty())
+    for (const Row& row : rows) all += row.step == "start" ? 0 : row.cycles;
   return all;
 }
 

@@ -34,6 +34,18 @@ TEST(DemoFull, AllReduceOf1KBOnTheServer) {
   EXPECT_EQ(links.at("replays"), 0);
 }
 
+TEST(DemoFull, WaveOfOneTileOfTheServer) {
+  const std::string directory = scratch_directory(), wave = directory + "/one.vcd";
+  const std::vector<std::string> demo = {"allreduce", "--platform", "dss8440", "--bytes", "1KB"};
+  std::vector<std::string> arguments = demo;
+  arguments.insert(arguments.end(), {"--wave", wave, "--wave-scope", "ipu3.tile0.*"});
+  EXPECT_EQ(figures(run_demo(directory, "waved", arguments)), figures(run_demo(directory, "plain", demo)));
+  const std::string text = read_file(wave);
+  EXPECT_NE(text.find("$scope module ipu3 $end"), std::string::npos);
+  EXPECT_EQ(text.find("$scope module ipu2 $end"), std::string::npos);
+  EXPECT_EQ(text.find("$scope module tile1 $end"), std::string::npos);
+}
+
 TEST(DemoFull, AllReduceOf1MBOnTheServer) {
   const Json result = run_twice({"allreduce", "--platform", "dss8440", "--bytes", "1MB"}, 16 * 250000);
   EXPECT_GE(result.at("totals").at(0).at("ratio"), 1.0);

@@ -11,9 +11,10 @@ namespace {
 
 using testing::HasSubstr;
 
-/// `cards` cards of two IPUs of 16 tiles with the links of the server.
-std::string cards(const std::string& directory, unsigned count, const std::vector<std::string>& faults = {}) {
-  Json changes = {{"cards", count}, {"ipus_per_card", 2}, {"faults", faults}};
+/// `cards` cards of two IPUs with the links of the server.
+std::string cards(const std::string& directory, unsigned count, const std::vector<std::string>& faults = {},
+                  unsigned tiles = 16) {
+  Json changes = {{"cards", count}, {"ipus_per_card", 2}, {"faults", faults}, {"tiles", tiles}};
   changes["link"] = Json::parse(read_file(source_path("hw/platforms/dss8440.json"))).at("link");
   return platform_file(directory, faults.empty() ? "sound" : "faulty", changes);
 }
@@ -74,21 +75,95 @@ TEST(LinksCommand, ALinkThatStaysDownEndsTheRunWithItsName) {
   EXPECT_THAT(outcome.err, HasSubstr("0.0"));
 }
 
+TEST(LinksCommand, InjectedBitErrorsAreCountedAndChangeNoBit) {
+  const std::string directory = scratch_directory();
+  const std::string platform = cards(directory, 2);
+  for (const std::vector<std::string>& demo : std::vector<std::vector<std::string>>{
+           {"allreduce", "--bytes", "100KB"}, {"stencil", "--size", "300"}, {"workers"}}) {
+    std::vector<std::string> arguments = demo;
+    arguments.insert(arguments.end(), {"--platform", platform});
+    const Json sound = run_demo(directory, "sound_run", arguments);
+    EXPECT_EQ(sound.at("links").at("crc_errors"), 0);
+    EXPECT_EQ(sound.at("links").at("replays"), 0);
+    arguments.insert(arguments.end(), {"--inject", "link=*:bit_errors,rate_e12=50000000,seed=5"});
+    const Json result = run_demo(directory, "faulty_run", arguments);
+    EXPECT_EQ(result.at("verified"), sound.at("verified")) << demo.front();
+    EXPECT_GT(result.at("links").at("crc_errors"), 0) << demo.front();
+    EXPECT_GT(result.at("links").at("replays"), 0) << demo.front();
+    EXPECT_GT(result.at("cycles"), sound.at("cycles")) << demo.front();
+  }
+}
+
+TEST(LinksCommand, AnyNumberOfTilesAndWords) {
+  const std::string directory = scratch_directory();
+  for (const unsigned tiles : {1U, 3U, 17U}) {
+    const std::string platform = cards(directory, 2, {}, tiles);
+    const auto values = [&](std::vector<std::string> demo) {
+      demo.insert(demo.end(), {"--platform", platform});
+      return run_demo(directory, "run", demo).at("verified").at(0).at("values").get<unsigned>();
+    };
+    for (const unsigned words : {1U, 3U, 251U, 17503U})
+      for (const char* way : {"ring", "direct"})
+        EXPECT_EQ(values({"allreduce", "--bytes", std::to_string(4 * words), "--way", way}), 4 * words);
+    EXPECT_EQ(values({"stencil", "--size", "19x23", "--steps", "3"}), 19U * 23U);
+    EXPECT_EQ(values({"workers"}), 12 * 4 * tiles * 6);
+  }
+  const Outcome odd = tessera({"demo", "allreduce", "--platform", cards(directory, 2), "--bytes", "1001"});
+  EXPECT_EQ(odd.exit_code, 2);
+  EXPECT_THAT(odd.err, HasSubstr("give a multiple of 4"));
+}
+
+/// All demonstrations that use links, on IPUs that are joined in some way: what the first says of itself.
+std::string expect_all(const std::string& directory, const std::string& platform, unsigned ipus) {
+  std::string about;
+  for (const char* way : {"direct", "ring"}) {
+    const Json result =
+        run_demo(directory, way, {"allreduce", "--bytes", "20004", "--way", way, "--platform", platform});
+    EXPECT_EQ(result.at("verified").at(0).at("values"), ipus * 5001);
+    about = result.at("about").dump();
+  }
+  const Json field = run_demo(directory, "field", {"stencil", "--size", "33x47", "--platform", platform});
+  EXPECT_EQ(field.at("verified").at(0).at("values"), 33 * 47);
+  const Json workers = run_demo(directory, "workers", {"workers", "--platform", platform});
+  EXPECT_EQ(workers.at("verified").at(1).at("values"), ipus * 16 * 6);
+  return about;
+}
+
 TEST(LinksCommand, TopologiesByFile) {
   const std::string directory = scratch_directory();
-  const auto joined = [&](const std::string& name, unsigned ipus, const Json& links) {
-    return platform_file(directory, name,
-                         {{"cards", ipus}, {"topology", {{"links", links}, {"routes", Json::array()}}}});
+  const auto joined = [&](const std::string& name, unsigned ipus, const Json& links,
+                          const Json& routes = Json::array()) {
+    return platform_file(directory, name, {{"cards", ipus}, {"topology", {{"links", links}, {"routes", routes}}}});
   };
-  const Json line = Json::array({Json::array({0, 1, 1}), Json::array({1, 2, 2})});
-  const Json three = run_demo(
-      directory, "line", {"allreduce", "--bytes", "12KB", "--way", "ring", "--platform", joined("three", 3, line)});
-  EXPECT_EQ(three.at("verified").at(0).at("values"), 3 * 3000);
-  EXPECT_THAT(three.at("about").dump(), HasSubstr("not all of its IPUs are neighbours"));
-  const Outcome apart =
-      tessera({"demo", "allreduce", "--platform", joined("apart", 3, Json::array({Json::array({0, 1, 1})}))});
+  const Json line = Json::parse("[[0, 1, 1], [1, 2, 2]]");
+  EXPECT_THAT(expect_all(directory, joined("line", 3, line), 3), HasSubstr("not all of its IPUs are neighbours"));
+  const Json square = Json::parse("[[0, 1, 2], [1, 2, 2], [2, 3, 2], [0, 3, 2]]");
+  EXPECT_THAT(expect_all(directory, joined("square", 4, square), 4), HasSubstr("ring 0 1 2 3: "));
+  // Everybody the same way round: links that are full would wait for each other.
+  const Json round = Json::parse("[[0, 2, 1], [1, 3, 2], [2, 0, 3], [3, 1, 0]]");
+  const Outcome circle = tessera({"demo", "allreduce", "--platform", joined("circle", 4, square, round)});
+  EXPECT_EQ(circle.exit_code, 2);
+  EXPECT_THAT(circle.err, HasSubstr("in a circle: 0.0 > 1.2 > 2.2 > 3.2 > 0.0"));
+  const Outcome apart = tessera({"demo", "allreduce", "--platform", joined("apart", 3, Json::parse("[[0, 1, 1]]"))});
   EXPECT_EQ(apart.exit_code, 2);
   EXPECT_THAT(apart.err, HasSubstr("no links lead from IPU 0 to IPU 2"));
+}
+
+TEST(LinksCommand, WaveOfChosenTilesOfAnyIpu) {
+  const std::string directory = scratch_directory();
+  const std::string platform = cards(directory, 1), wave = directory + "/chosen.vcd";
+  const std::vector<std::string> demo = {"allreduce", "--bytes", "20KB", "--platform", platform};
+  std::vector<std::string> arguments = demo;
+  arguments.insert(arguments.end(), {"--rtl", "0:2,1:5", "--wave", wave, "--wave-scope", "ipu1.tile5.*"});
+  const Json result = run_demo(directory, "waved", arguments);
+  EXPECT_EQ(figures(result), figures(run_demo(directory, "plain", demo)));
+  EXPECT_GT(result.at("wave").at("changes"), 1000);
+  const std::string text = read_file(wave);
+  EXPECT_THAT(text, HasSubstr("$scope module ipu1 $end"));
+  EXPECT_THAT(text, HasSubstr("$scope module tile5 $end"));
+  EXPECT_THAT(text, HasSubstr("$scope module tile_core $end"));
+  EXPECT_EQ(text.find("$scope module ipu0 $end"), std::string::npos);
+  EXPECT_EQ(text.find("$scope module tile2 $end"), std::string::npos);
 }
 
 TEST(LinksCommand, WhatCannotBeIsSaid) {
