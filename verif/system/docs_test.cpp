@@ -1,6 +1,7 @@
-// Every command of README, user guide and timing page, run as it stands there, in order, from a copy of nothing but the
-// build: what the documents say works. Lines of fenced blocks that begin with build/, sed or the RISC-V compiler's
-// name. A block that begins with ```shows FILE must show lines of a file that those commands wrote.
+// Every command of README, user guide, timing page and page of demonstrations, run as it stands there, in order, from a
+// copy of nothing but the build: what the documents say works. Lines of fenced blocks that begin with build/, sed or
+// the RISC-V compiler's name. A block that begins with ```shows FILE must show lines of a file that those commands
+// wrote.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -113,7 +114,8 @@ TEST_P(Documents, EveryCommandWorks) {
 INSTANTIATE_TEST_SUITE_P(All, Documents,
                          testing::Values(Page{"Readme", "README.md", 7, 0},
                                          Page{"UserGuide", "docs/user-guide.md", 15, 2},
-                                         Page{"Timing", "docs/machine/timing.md", 2, 1}),
+                                         Page{"Timing", "docs/machine/timing.md", 2, 1},
+                                         Page{"Demonstrations", "docs/demonstrations.md", 3, 3}),
                          [](const auto& info) { return std::string(info.param.name); });
 
 TEST(Excerpts, AreComparedLineByLine) {
