@@ -26,7 +26,8 @@ struct MachineEvent {
   std::uint32_t a0 = 0;
 };
 
-/// Receives events. Per tile in time order; between tiles in an order that does not depend on host threads.
+/// Receives events. Of one IPU in order of their cycles, in a cycle by tile; between IPUs in an order that does not
+/// depend on host threads.
 class EventObserver {
  public:
   virtual ~EventObserver() = default;

@@ -90,11 +90,12 @@ void Chip::process() {
       else if (loader_request_)
         walk_list();
       else
-        run_program();
+        run_program(), ipu_.flush_events();
     } catch (const sc_core::sc_unwind_exception&) {
       throw;
     } catch (...) {
       state_ = State::stopped;
+      ipu_.flush_events();
       failed(std::current_exception());
     }
   }

@@ -122,12 +122,34 @@ void Ipu::emit_event(unsigned t, MachineEvent::Kind kind, Cycle cycle, std::uint
   buffers_[t]->event({cycle, static_cast<std::uint16_t>(config_.ipu), static_cast<std::uint16_t>(t), 0, kind, pc, a0});
 }
 
-void Ipu::flush_events() {
+/// Hands on the events before `before` by cycle, in a cycle by tile, of a tile as they came.
+void Ipu::flush_events(Cycle before) {
   if (hooks.events == nullptr) return;
+  std::vector<MachineEvent> all;
   for (auto& buffer : buffers_) {
-    for (const MachineEvent& e : buffer->events) hooks.events->event(e);
-    buffer->events.clear();
+    if (!buffer || buffer->events.empty()) continue;
+    auto& events = buffer->events;
+    const auto later = std::stable_partition(events.begin(), events.end(),
+                                             [before](const MachineEvent& e) { return e.cycle < before; });
+    all.insert(all.end(), events.begin(), later);
+    events.erase(events.begin(), later);
   }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const MachineEvent& a, const MachineEvent& b) { return a.cycle < b.cycle; });
+  for (const MachineEvent& e : all) hooks.events->event(e);
+}
+
+void Ipu::flush_settled_events(Outcome outcome) {
+  if (hooks.events == nullptr) return;
+  if (outcome != Outcome::running) return flush_events(kNever);
+  // What a tile does later has a later cycle than what it has come to.
+  Cycle settled = kNever;
+  for (const Seat& seat : seats_) {
+    if (seat.status == TileStatus::running) settled = std::min(settled, seat.progress);
+    if (seat.status == TileStatus::exchange || seat.status == TileStatus::packet)
+      settled = std::min(settled, seat.stop.cycle);
+  }
+  flush_events(settled);
 }
 
 Cycle Ipu::capped(Cycle limit) const {
@@ -320,7 +342,7 @@ Ipu::Outcome Ipu::advance(Cycle limit, Cycle known) {
     conflict_ = sync_.conflict();
   } while (!conflict_ && (resolve_exchange() || run_packets(capped(limit))));
   result = outcome();
-  flush_events();
+  flush_settled_events(result);
   return result;
 }
 

@@ -87,6 +87,8 @@ class Ipu {
 
   /// After `running`: the cycle that must become known for packets to go on; kNever if they wait for others.
   [[nodiscard]] Cycle wanted();
+  /// Hands on what is known of events: all of them at the end of a run, however it ends.
+  void flush_events(Cycle before = kNever);
   /// Some tile has come to `limit`.
   [[nodiscard]] bool tiles_running() const { return running_ != 0; }
   [[nodiscard]] bool tiles_in_packet() const { return in_packet_ != 0; }
@@ -156,7 +158,7 @@ class Ipu {
 
   void make_tiles();
   void watch_events();
-  void flush_events();
+  void flush_settled_events(Outcome outcome);
   void run_interval_tiles(Cycle limit);
   void run_pin_tiles(Cycle limit);
   void settle(unsigned t, const TileStop& stop);

@@ -22,6 +22,9 @@ namespace tessera::testing {
 
 constexpr Address kTables = kSramBase + 0x4000, kSource = kSramBase + 0x6000, kTarget = kSramBase + 0xa000;
 constexpr unsigned kTableBytes = 0x400;
+/// Host buffer 0 of every IPU.
+constexpr std::size_t kHostBytes = 4096;
+inline std::uint8_t host_byte(unsigned ipu, std::size_t n) { return static_cast<std::uint8_t>(n * 7 + n / 256 + ipu); }
 
 /// Cards of two IPUs with links as the file of c2 says.
 inline Platform linked_platform(unsigned tiles, unsigned cards = 1) {
@@ -138,6 +141,8 @@ struct PacketRun {
     for (unsigned ipu = 0; ipu < p.ipus(); ++ipu) {
       if (!starts.empty() && std::find(starts.begin(), starts.end(), ipu) == starts.end()) continue;
       driver.load(ipu, p.image(ipu));
+      std::uint8_t* const host = driver.attach_buffer(ipu, 0, kHostBytes, true, true);
+      for (std::size_t n = 0; n < kHostBytes; ++n) host[n] = host_byte(ipu, n);
       const Groups g = groups.empty() ? Groups{true} : groups[ipu];
       driver.set_groups(ipu, g.group1, g.group2, g.set1, g.set2);
       boots.push_back({ipu, kCode});

@@ -98,5 +98,59 @@ TEST(PacketModes, ASyncOfAGroupInWhichTheIpuIsNotTrapsAlikeInEveryMode) {
   }
 }
 
+/// Tiles write to the other IPU and read from the host in one table: answers come long after the words of others. With
+/// `bad`, a descriptor behind the read ends one tile's sending, and its answer comes to nobody.
+std::uint64_t late_answers(const std::vector<TileMode>& ipu0, const std::vector<TileMode>& ipu1, bool bad) {
+  SystemConfig config = any_mode_system(linked_platform(kTiles));
+  config.modes = {ipu0, ipu1};
+  constexpr Address kAnswer = kTarget + 0x800;
+  const auto words = [](unsigned round, unsigned t) { return round == 0 ? 40 + t : 3; };
+  PacketProgram program(2, 2, kTiles);
+  for (unsigned round = 0; round < 2; ++round)
+    for (unsigned ipu = 0; ipu < 2; ++ipu)
+      for (unsigned t = 0; t < kTiles; ++t) {
+        PacketTable& table = program.tables[round][ipu][t];
+        table.writes = {{20 + 7 * t, kSource, 1 - ipu, (t + 1) % kTiles, kTarget + 0x400 * round}};
+        table.descriptors = {
+            PacketDescriptor{kPacketRead, 0, 0, words(round, t), (kAnswer + 0x400 * round - kSramBase) / 4}.pack(),
+            PacketRemote{64 * t, 0, 0, kRemoteHost}.pack()};
+      }
+  program.expect_all();
+  if (bad) {
+    auto& descriptors = program.tables[0][1][2].descriptors;
+    descriptors.insert(descriptors.end(), {0, 0});
+  }
+  PacketRun run(program, config);
+  if (bad) {
+    const driver::Event event = run.driver.wait();
+    EXPECT_EQ(event.kind, driver::Event::Kind::exception);
+    EXPECT_EQ(event.ipu, 1u);
+    EXPECT_EQ(event.exception.cause, 29u);
+    EXPECT_EQ(event.exception.tile, 2u);
+    run.driver.wait(10'000);  // what is under way comes
+    EXPECT_EQ(run.memory(1, 2, kAnswer, 1)[0], 0u);
+    return event.exception.cycle;
+  }
+  run.finish();
+  EXPECT_EQ(check_words(run), 2 * (20 + 27 + 34u));
+  for (unsigned ipu = 0; ipu < 2; ++ipu)
+    for (unsigned t = 0; t < kTiles; ++t) {
+      const std::vector<std::uint32_t> got = run.memory(ipu, t, kAnswer, words(0, t));
+      for (unsigned n = 0; n < 4 * got.size(); ++n)
+        EXPECT_EQ(got[n / 4] >> (n % 4 * 8) & 0xff, host_byte(ipu, 64 * t + n));
+    }
+  return hash_times(run.log);
+}
+TEST(PacketModes, LateAnswersOfTheHostAreTheSameInEveryMode) {
+  const std::vector<TileMode> tlm(kTiles, TileMode::tlm), rtl(kTiles, TileMode::rtl), both(kTiles, TileMode::lockstep);
+  for (const bool bad : {false, true}) {
+    const std::uint64_t plain = in_child([&] { return late_answers(tlm, tlm, bad); });
+    EXPECT_NE(plain, 0u);
+    EXPECT_EQ(in_child([&] { return late_answers(both, both, bad); }), plain) << bad;
+    EXPECT_EQ(in_child([&] { return late_answers(tlm, both, bad); }), plain) << bad;
+    EXPECT_EQ(in_child([&] { return late_answers(both, rtl, bad); }), plain) << bad;
+  }
+}
+
 }  // namespace
 }  // namespace tessera

@@ -1,5 +1,7 @@
 // Packets between IPUs on TLM tiles: times by hand, forwarding, order, congestion, and every misuse as a named fault.
+#include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "hw/error.h"
 #include "verif/system/packet_bench.h"
@@ -75,6 +77,59 @@ TEST(Packets, RandomOnesComeTheSameWithAnyNumberOfThreadsAndAnyQuantum) {
     EXPECT_EQ(times(1, 17), plain) << seed;
     EXPECT_EQ(times(4, 300), plain) << seed;
   }
+}
+
+/// All events of an IPU as they are told.
+struct OrderLog : EventObserver {
+  void event(const MachineEvent& e) override {
+    auto& [last, tile, hash, ordered] = by_ipu[e.ipu];
+    ordered = ordered && std::tie(last, tile) <= std::make_tuple(e.cycle, unsigned{e.tile});
+    last = e.cycle;
+    tile = e.tile;
+    hash = (hash ^ (e.cycle * 1024 + e.tile * 16 + static_cast<unsigned>(e.kind))) * 0x100000001b3u;
+    ++events;
+  }
+  struct Stream {
+    Cycle last = 0;
+    unsigned tile = 0;
+    std::uint64_t hash = 0;
+    bool ordered = true;
+  };
+  std::map<unsigned, Stream> by_ipu;
+  unsigned events = 0;
+};
+
+TEST(Packets, EventsOfAnIpuAreToldByCycleAndTileWhateverTheQuantum) {
+  const auto hash = [](unsigned threads, Cycle quantum) {
+    return in_child([&] {
+      OrderLog order;
+      SystemConfig config = bare(tlm_system(linked_platform(6, 2)));
+      config.threads = threads;
+      config.quantum = quantum;
+      config.events = &order;
+      const PacketProgram program = random_program(21, 4, 6, 4);
+      Machine m(config);
+      driver::Driver d(m.transport);
+      std::vector<driver::Driver::Boot> boots;
+      for (unsigned ipu = 0; ipu < 4; ++ipu) {
+        d.load(ipu, program.image(ipu));
+        d.set_groups(ipu, true, false);
+        boots.push_back({ipu, kCode});
+      }
+      d.start(boots);
+      EXPECT_EQ(d.wait().kind, Event::Kind::host_sync);
+      EXPECT_GT(order.events, 4 * 6 * 4 * 3u);
+      std::uint64_t h = 0;
+      for (const auto& [ipu, stream] : order.by_ipu) {
+        EXPECT_TRUE(stream.ordered) << ipu;
+        h = h * 31 + stream.hash;
+      }
+      return h;
+    });
+  };
+  const std::uint64_t plain = hash(1, Cycle{1} << 20);
+  EXPECT_NE(plain, 0u);
+  for (const Cycle quantum : {1, 7, 64, 1000, 30000}) EXPECT_EQ(hash(quantum % 2 + 1, quantum), plain) << quantum;
 }
 
 Event fault_of(PacketRun& run) {
@@ -184,6 +239,55 @@ TEST(Packets, SyncsOfBothGroupsInOneProgram) {
   EXPECT_EQ(one[1], two[1]);
 }
 
+TEST(Packets, WindowsOfSetsThatAreChained) {
+  // Words go 0 - 1 - 2 - 3: 0-1 and 2-3 are sets of group 1, 1-2 one of group 2.
+  PacketProgram program(3, 4, 4);
+  program.zones = {Zone::group1, Zone::group2, Zone::group1};
+  for (unsigned hop = 0; hop < 3; ++hop)
+    program.tables[hop][hop][1].writes = {{30, hop == 0 ? kSource : kTarget, hop + 1, 1, kTarget}};
+  program.tables[0][2][3].writes = {{300, kSource, 3, 2, kTarget}};  // the other set meanwhile
+  program.expect_all();
+  PacketRun run(program, tlm_system(linked_platform(4, 2)),
+                {{true, true, 4, 7}, {true, true, 4, 6}, {true, true, 5, 6}, {true, true, 5, 8}});
+  std::vector<unsigned> roots;
+  for (unsigned n = 0; n < 2; ++n) {
+    const Event event = run.driver.wait();
+    ASSERT_EQ(event.kind, Event::Kind::host_sync);
+    roots.push_back(event.ipu);
+  }
+  EXPECT_EQ(roots, (std::vector<unsigned>{0, 2}));
+  unsigned compared = 0;
+  for (unsigned n = 0; n < 30; ++n, ++compared)
+    EXPECT_EQ(run.memory(3, 1, kTarget + 4 * n, 1)[0], PacketProgram::content(0, 1, n));
+  for (unsigned n = 0; n < 300; ++n, ++compared)
+    EXPECT_EQ(run.memory(3, 2, kTarget + 4 * n, 1)[0], PacketProgram::content(2, 3, n));
+  EXPECT_EQ(compared, 330u);
+  EXPECT_EQ((run.log.release[{1, 1}][1]), (run.log.release[{2, 1}][1]));
+  EXPECT_LT((run.log.release[{0, 1}][2]), (run.log.release[{2, 1}][2])) << "sets of their own";
+}
+
+TEST(Packets, IpusInNoGroupAreAloneWithTheHost) {
+  // Each has its own host sync, which opens its own window; 2 writes to 3, and 0 to 1, which are a set.
+  PacketProgram program(1, 4, 4);
+  program.zones = {Zone::host};
+  program.tables[0][0][1].writes = {{30, kSource, 1, 1, kTarget}};
+  program.tables[0][2][1].writes = {{30, kSource, 3, 1, kTarget}};
+  program.expect_all();
+  PacketRun run(program, tlm_system(linked_platform(4, 2)), {{true}, {true}, {}, {}});
+  std::vector<unsigned> roots;
+  for (unsigned n = 0; n < 3; ++n) roots.push_back(run.driver.wait().ipu);
+  std::sort(roots.begin(), roots.end());
+  EXPECT_EQ(roots, (std::vector<unsigned>{0, 2, 3}));
+  run.driver.acknowledge(3);  // the receiver's window is open first
+  EXPECT_EQ(run.driver.wait(1000).kind, Event::Kind::timeout) << "it waits for words";
+  run.driver.acknowledge(2);
+  for (unsigned n = 0; n < 2; ++n) EXPECT_EQ(run.driver.wait().code, 99u) << "while 0 and 1 still wait";
+  EXPECT_TRUE(run.log.release.find({0, 1}) == run.log.release.end());
+  run.driver.acknowledge(0);
+  EXPECT_EQ(run.driver.wait().ipu, 0u);
+  EXPECT_EQ(check_words(run), 60u);
+}
+
 /// Bytes a cycle, headers and frames with them, that `senders` tiles on as many lanes bring to another IPU: each sends
 /// 64 packets of 1 KiB to a tile of its own there.
 double rate(unsigned senders, unsigned to, unsigned cards) {
@@ -221,6 +325,26 @@ TEST(PacketRates, SixTilesFillARail) {
   const double got = rate(6, 2, 2), links = 2 * bytes_per_cycle(linked_platform(32, 2));
   EXPECT_GT(got, 0.95 * links);
   EXPECT_LE(got, links);
+}
+
+TEST(PacketScale, AllTilesOfACardSendToTheirSiblings) {
+  const Platform p = load_platform("c2");
+  constexpr unsigned kRounds = 4;
+  PacketProgram program(kRounds, 2, p.tiles);
+  for (unsigned k = 0; k < kRounds; ++k)
+    for (unsigned ipu = 0; ipu < 2; ++ipu)
+      for (unsigned t = 0; t < p.tiles; ++t)
+        program.tables[k][ipu][t].writes = {{32, kSource, 1 - ipu, (t + k) % p.tiles, kTarget + 256 * k}};
+  program.expect_all();
+  PacketRun run(program, tlm_system(p));
+  run.finish();
+  EXPECT_EQ(check_words(run), 2 * p.tiles * 32);
+  EXPECT_EQ(run.machine.system.chip(0).ipu().packets(), kRounds * p.tiles);
+  // The links are what it takes: as much time as their bytes, and what a packet takes from end to end.
+  const auto& release = run.log.release[{0, 0}];
+  const double bound = p.tiles * (4.0 * 36 + p.link.frame_bytes) / (6 * bytes_per_cycle(p));
+  EXPECT_GT(static_cast<double>(release[1] - release[0]), bound);
+  EXPECT_LT(static_cast<double>(release[1] - release[0]), 1.2 * bound + 400);
 }
 
 }  // namespace
