@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The main job: sets up, builds, and classifies real handwritten digits on the modelled machine with tile 0 in lockstep
 # between SystemVerilog and TLM, checked against an independent reference. Options of `tessera run` may follow, such as
-# --platform c2, dss8440 or a platform file (without: pocket).
+# --platform c2, dss8440 or a platform file (without: pocket). TESSERA_BUILT=1: run what is built.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 given() {  # given OPTION ARGUMENTS...: whether the option is among them
@@ -18,7 +18,7 @@ else
   options+=(--platform pocket)
 fi
 given --replicas "$@" || options+=(--replicas all)
-scripts/build.sh
+[[ ${TESSERA_BUILT:-0} = 1 ]] || scripts/build.sh
 mkdir -p build/digits
 exec build/bin/tessera run host/examples/digits/digits.onnx --inputs host/examples/digits "${options[@]}" \
   --lockstep 0 --check --labels host/examples/digits/labels.pb --wave build/digits/digits.fst --wave-to superstep=5 \

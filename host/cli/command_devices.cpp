@@ -1,4 +1,4 @@
-// tessera devices: what the driver finds on PCI Express, and what the links' ports say. Nothing shown here is
+// tessera devices: what the driver finds on PCI Express and hears from the cards' controllers. Nothing shown here is
 // taken from the platform file: that only says which machine is simulated.
 
 #include <fmt/format.h>
@@ -75,8 +75,31 @@ std::string links_text(const std::vector<driver::LinkInfo>& links) {
   return text.empty() ? "none" : text;
 }
 
-void show_ipu(Context& context, driver::Driver& driver, unsigned ipu, bool all_links) {
+void show_card(Context& context, driver::Driver& driver, unsigned card) {
+  driver::CardController& controller = driver.card(card);
+  const driver::CardInfo info = controller.info();
+  const std::string state = reg::card::text(controller.state());
+  auto& entry = context.result["cards"].emplace_back();
+  entry["card"] = card;
+  entry["state"] = state;
+  entry["serial"] = info.serial;
+  entry["firmware"] = fmt::format("{}.{}", info.firmware >> 16, info.firmware & 0xffff);
+  entry["ipus"] = info.ipus;
+  entry["ready_us"] = info.ready_us;
+  entry["watchdog_restarts"] = info.restarts;
+  entry["links_up"] = info.links_up;
+  entry["links_down"] = info.links_down;
+  context.print(fmt::format(
+      "card {:<3} {}, serial {:08x}, firmware {}, ready {} us after power-on, {} of {} links up{}", card, state,
+      info.serial, entry["firmware"].get<std::string>(), info.ready_us, info.links_up, info.links_up + info.links_down,
+      info.restarts == 0 ? "" : fmt::format(", reset {} times by its watchdog", info.restarts)));
+}
+
+void show_ipu(Context& context, driver::Driver& driver, unsigned ipu, unsigned on_card, bool all_links) {
   const driver::IpuInfo& info = driver.info(ipu);
+  driver::CardController& controller = driver.card(driver.info(ipu).card);
+  const driver::CardSensors sensors = controller.sensors(on_card);
+  const std::uint32_t mhz = controller.clock(on_card);
   const std::optional<driver::Claim> holder = driver.holder(ipu);
   const std::string state = driver.state(ipu);
   auto& entry = context.result["ipus"].emplace_back();
@@ -85,6 +108,10 @@ void show_ipu(Context& context, driver::Driver& driver, unsigned ipu, bool all_l
   entry["address"] = address_text(info.function);
   entry["tiles"] = info.tiles;
   entry["sram_bytes"] = info.sram_bytes;
+  entry["clock_mhz"] = mhz;
+  entry["temperature_c"] = sensors.temperature_mc / 1000.0;
+  entry["power_w"] = sensors.power_mw / 1000.0;
+  entry["alarm"] = sensors.alarm;
   entry["state"] = state;
   entry["claimed_by"] = holder ? nlohmann::ordered_json(holder->client) : nlohmann::ordered_json();
   std::string bars;
@@ -95,9 +122,10 @@ void show_ipu(Context& context, driver::Driver& driver, unsigned ipu, bool all_l
   }
   const std::vector<driver::LinkInfo> links = driver.links(ipu);
   for (const driver::LinkInfo& link : links) context.result["links"].push_back(link_json(ipu, link));
-  context.print(fmt::format("IPU {:<3} card {}  {}  {} tiles x {}, {}, {}", ipu, info.card, address_text(info.function),
-                            info.tiles, size_text(info.sram_bytes), state,
-                            holder ? "claimed by " + holder->client : "free"));
+  context.print(fmt::format("  IPU {:<3} {}  {} tiles x {}, {} MHz, {:.1f} C, {:.1f} W{}, {}, {}", ipu,
+                            address_text(info.function), info.tiles, size_text(info.sram_bytes), mhz,
+                            sensors.temperature_mc / 1000.0, sensors.power_mw / 1000.0, sensors.alarm ? " ALARM" : "",
+                            state, holder ? "claimed by " + holder->client : "free"));
   context.print(fmt::format("          {}", bars));
   context.print(fmt::format("          links {}", links_text(links)));
   if (!all_links) return;
@@ -112,8 +140,13 @@ int run_devices(Context& context, const DevicesOptions& options) {
   const executable::Executable nothing;
   Machine machine(context, options.machine, platform, nothing, progress);
   driver::Driver& driver = machine.driver();
-  for (const char* key : {"ipus", "links"}) context.result[key] = nlohmann::ordered_json::array();
-  for (unsigned ipu = 0; ipu < driver.ipus(); ++ipu) show_ipu(context, driver, ipu, options.all_links);
+  for (const char* key : {"cards", "ipus", "links"}) context.result[key] = nlohmann::ordered_json::array();
+  unsigned ipu = 0;
+  for (unsigned card = 0; card < driver.cards(); ++card) {
+    show_card(context, driver, card);
+    for (unsigned on_card = 0; ipu < driver.ipus() && driver.info(ipu).card == card; ++ipu, ++on_card)
+      show_ipu(context, driver, ipu, on_card, options.all_links);
+  }
   context.result["cycle"] = machine.system().now();
   return 0;
 }
@@ -121,7 +154,7 @@ int run_devices(Context& context, const DevicesOptions& options) {
 }  // namespace
 
 void add_devices_command(CLI::App& app, Context& context) {
-  add_command(app, context, "devices", "What the driver finds on PCI Express: IPUs with their cards and links",
+  add_command(app, context, "devices", "What the driver finds: cards, IPUs, links, as PCI Express and controllers tell",
               "tessera devices --platform dss8440", [](CLI::App& sub) -> Body {
                 auto options = std::make_shared<DevicesOptions>();
                 options->machine.add_platform_to(sub);

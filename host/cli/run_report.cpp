@@ -76,6 +76,7 @@ void add_run(nlohmann::ordered_json& result, const Machine& machine, const Compi
   result["platform"] = machine.platform().name;
   result["batch"] = compiled.batch;
   result["chunk"] = compiled.chunk;
+  result["start_cycle"] = machine.profile().start();  // of the supervisors, from power-on
   result["cycles"] = run.cycles;
   result["simulated_seconds"] = machine.platform().seconds(run.cycles);
   result["instructions"] = s.instructions;

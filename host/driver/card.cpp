@@ -43,22 +43,32 @@ std::string CardController::standing(std::uint32_t status) const {
   return text;
 }
 
-void CardController::check(std::uint32_t status, const std::string& doing) {
+std::optional<Error> CardController::failure(std::uint32_t status, const std::string& doing) {
   const auto state = static_cast<card::State>(chip::kMailboxStatusState.get(status));
   if (state == card::State::failed) {
     const auto failure = static_cast<card::Failure>(chip::kMailboxStatusFailure.get(status));
-    throw Error(Category::device_exception,
-                fmt::format("{}, but the card controller has failed: {}", doing, card::text(failure)), standing(status),
-                kAdvice);
+    return Error(Category::device_exception,
+                 fmt::format("{}, but the card controller has failed: {}", doing, card::text(failure)),
+                 standing(status), kAdvice);
   }
-  if (state != card::State::crashed) return;
+  if (state != card::State::crashed) return std::nullopt;
   std::array<std::uint32_t, 8> record{};
   for (unsigned i = 0; i < record.size(); ++i) record[i] = access_.read(chip::kMailboxResult + 4 * i);
-  throw Error(Category::device_exception,
-              fmt::format("{}, but the card controller's firmware has crashed: trap {} at pc 0x{:08x}, value 0x{:08x}, "
-                          "return address 0x{:08x}, {} us after power-on",
-                          doing, record[0], record[1], record[2], record[3], record[5]),
-              standing(status), kAdvice);
+  return Error(
+      Category::device_exception,
+      fmt::format("{}, but the card controller's firmware has crashed: trap {} at pc 0x{:08x}, value 0x{:08x}, "
+                  "return address 0x{:08x}, {} us after power-on",
+                  doing, record[0], record[1], record[2], record[3], record[5]),
+      standing(status), kAdvice);
+}
+
+void CardController::check(std::uint32_t status, const std::string& doing) {
+  if (const std::optional<Error> error = failure(status, doing)) throw *error;
+}
+
+std::string CardController::trouble() {
+  const std::optional<Error> error = failure(access_.read(chip::kMailboxStatus), "a program ran");
+  return error ? fmt::format("{} ({})", error->message(), error->where()) : std::string();
 }
 
 std::uint32_t CardController::poll(std::uint64_t deadline_ns, const std::string& doing,

@@ -5,9 +5,11 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "hw/error.h"
 #include "hw/generated/registers.h"
 
 namespace tessera::driver {
@@ -64,6 +66,8 @@ class CardController {
   /// Returns when it says ready.
   void wait_ready();
   [[nodiscard]] reg::card::State state();
+  /// Why it will not answer any more; empty if it may.
+  [[nodiscard]] std::string trouble();
 
   struct Answer {
     reg::card::Error error = reg::card::Error::ok;
@@ -98,7 +102,8 @@ class CardController {
   /// that a card can be booted before anybody has claimed its IPUs. Throws if the controller will not go on.
   std::uint32_t poll(std::uint64_t deadline_ns, const std::string& doing,
                      const std::function<bool(std::uint32_t)>& wanted);
-  /// Throws if the status is that of a controller that will not answer.
+  /// An error if the status is that of a controller that will not answer; check() throws it.
+  std::optional<Error> failure(std::uint32_t status, const std::string& doing);
   void check(std::uint32_t status, const std::string& doing);
   /// One try; false if it is worth another.
   bool attempt(reg::card::Command command, const std::array<std::uint32_t, 4>& arguments, Answer& answer,

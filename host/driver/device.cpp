@@ -30,8 +30,7 @@ Driver::Impl::Impl(Transport& transport, std::string client_name) : t(transport)
     throw Error(Category::device_exception, "no IPU found on PCI Express", "",
                 "check the platform: cards, ipus_per_card");
   find_cards();
-  for (CardController& card : cards)
-    if (card.present()) card.wait_ready();
+  for (CardController& card : cards) boot(card);
   for (Device& d : devices) identify(d);
   tag = read(devices.front(), chip::kOwnerTicket);
   if (tag > 1) heap.start_at((tag - 1) * kHeapStride);
@@ -50,25 +49,36 @@ void Driver::Impl::write(const Device& d, std::uint32_t offset, std::uint32_t va
   check(d, t.memory_write(d.info.registers + offset, reinterpret_cast<const std::uint8_t*>(&value), 4), offset);
 }
 
-void Driver::Impl::check(const Device& d, PciStatus status, std::uint32_t offset) const {
+void Driver::Impl::check(const Device& d, PciStatus status, std::uint32_t offset) {
   if (status == PciStatus::ok) return;
+  const std::string errors = logged(d);
   throw Error(Category::device_exception,
               status == PciStatus::timeout ? "the device does not answer" : "the device refused a register access",
-              fmt::format("{} register 0x{:x}", name(d), offset), "recover the IPU, or power its card off and on");
+              fmt::format("{} register 0x{:x}{}{}", name(d), offset, errors.empty() ? "" : "; ", errors),
+              "recover the IPU, or power its card off and on");
 }
 
 void Driver::Impl::check_alive(const Device& d) {
   std::uint32_t id = 0;
   const PciStatus status = t.memory_read(d.info.registers + chip::kId, reinterpret_cast<std::uint8_t*>(&id), sizeof id);
-  if (status != PciStatus::ok || id != kSignature)
-    throw Error(Category::device_exception, "the device is lost: its registers read all ones", name(d),
-                "recover the IPU, or power its card off and on");
+  if (status == PciStatus::ok && id == kSignature) return;
+  const std::string errors = logged(d);
+  throw Error(Category::device_exception, "the device is lost: its registers read all ones",
+              fmt::format("{}{}{}", name(d), errors.empty() ? "" : "; ", errors),
+              "recover the IPU, or power its card off and on");
+}
+
+std::string Driver::Impl::logged(const Device& d) {
+  const PciAddress root_port{0, static_cast<std::uint8_t>(d.info.card), 0};
+  const std::string errors = take_logged_errors(t, d.function.at, root_port);
+  return errors.empty() ? "" : "PCI Express logged: " + errors;
 }
 
 void Driver::Impl::turn_on(const PciFunction& f) {
   const std::uint32_t command = t.config_read(f.at, pcie::kCommand, 2);
   t.config_write(f.at, pcie::kCommand, 2,
                  command | pcie::kCommandMemory | pcie::kCommandBusMaster | pcie::kCommandIntxOff);
+  report_errors(t, f.at);
 }
 
 void Driver::Impl::add(const PciFunction& f) {
@@ -84,6 +94,15 @@ void Driver::Impl::add(const PciFunction& f) {
   devices.push_back(d);
   check_alive(devices.back());
   enable_msix(devices.back());
+}
+
+void Driver::Impl::boot(CardController& card) {
+  if (!card.present()) return;
+  card.wait_ready();
+  constexpr std::uint32_t kHello = 0x7e55e4a0;
+  if (!card.ping(kHello))
+    throw Error(Category::device_exception, "the card controller's answer to a ping is not what was sent", card.name(),
+                "reset the card and boot it again");
 }
 
 void Driver::Impl::find_cards() {
@@ -140,6 +159,12 @@ std::optional<Claim> Driver::Impl::holder(const Device& d) {
   return claim;
 }
 
+void Driver::Impl::write_owner(const Device& d, std::uint32_t holder_tag, const std::string& holder_name) {
+  write(d, chip::kOwner, holder_tag);
+  for (std::size_t i = 0; i < kNameWords; ++i)
+    write(d, chip::kOwnerName + static_cast<std::uint32_t>(4 * i), name_word(holder_name, i));
+}
+
 void Driver::Impl::claim(Device& d) {
   write(d, chip::kOwner, tag);  // takes only if nobody holds it
   const std::optional<Claim> now = holder(d);
@@ -149,8 +174,7 @@ void Driver::Impl::claim(Device& d) {
                 fmt::format("the IPU is claimed already, by {}",
                             now->mine ? "this driver" : fmt::format("'{}' (driver {})", now->client, now->tag)),
                 name(d), "release it there first, or choose another IPU");
-  for (std::size_t i = 0; i < kNameWords; ++i)
-    write(d, chip::kOwnerName + static_cast<std::uint32_t>(4 * i), name_word(client, i));
+  write_owner(d, tag, client);
   d.claimed = true;
   d.boots_later = true;  // for all we know: start() writes the register
 }
@@ -215,32 +239,13 @@ void Driver::release(unsigned ipu) {
 void Driver::reset(unsigned ipu) {
   Device& d = impl_->own(ipu);
   impl_->stop(d);
-  set_active(ipu, std::vector<bool>(d.info.tiles, true));
-  set_classes(ipu, {});
-  set_groups(ipu, false, false);
+  set_up(ipu);
 }
 
-void Driver::recover(unsigned ipu) {
-  Device& d = impl_->at(ipu);
-  const char* const kAdvice = "power its card off and on; if that does not help, the card is defective";
-  const auto failed = [&](const std::string& why) {
-    return Error(Category::device_exception, "the IPU could not be recovered: " + why, impl_->name(d), kAdvice);
-  };
-  const std::uint32_t id = impl_->t.config_read(d.function.at, pcie::kVendorId, 4);
-  if (id != (std::uint32_t{pcie::kDeviceIpu} << 16 | pcie::kVendor))
-    throw failed(id == 0xffffffff ? "it does not answer on PCI Express, its link is down"
-                                  : fmt::format("another device answers, identity 0x{:08x}", id));
-  try {
-    impl_->restore(d);
-    impl_->check_alive(d);
-    if (const auto now = impl_->holder(d); now && !now->mine) impl_->write(d, chip::kOwner, 0);
-    d.claimed = false;
-    impl_->write(d, chip::kOwner, 0);
-    impl_->claim(d);
-    reset(ipu);
-  } catch (const Error& error) {
-    throw failed(error.message());
-  }
+void Driver::set_up(unsigned ipu) {
+  set_active(ipu, std::vector<bool>(impl_->at(ipu).info.tiles, true));
+  set_classes(ipu, {});
+  set_groups(ipu, false, false);
 }
 
 }  // namespace tessera::driver

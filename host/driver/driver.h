@@ -99,6 +99,7 @@ struct ExceptionInfo {
   /// Chip faults: where the tiles stand, one line for each group of tiles that stand alike. Traps: what the cause
   /// means.
   std::string detail;
+  std::string reason;  ///< of the kinds card and pcie, if known: what the controller says, what PCI Express has logged
 };
 
 /// What ended a wait.
@@ -157,8 +158,10 @@ class Driver {
   [[nodiscard]] std::optional<Claim> holder(unsigned ipu);
 
   /// Brings an IPU back whatever it was doing and whoever had it: configuration as it was, reset, claimed by this
-  /// driver. Throws Error(device_exception) that says why it cannot: no answer on PCI Express, registers that read all
-  /// ones, a reset that is not taken.
+  /// driver. If neither the IPU nor its card's controller can be brought to that, the whole card is reset from the
+  /// bridge above: all its IPUs are as after power-on then, but keep their owners, and links to other cards are trained
+  /// again. Throws Error(device_exception) that says why it cannot: no answer on PCI Express, registers that read all
+  /// ones, a reset that is not taken, a controller that is dead after a reset too.
   void recover(unsigned ipu);
 
   /// Stops the IPU and resets its tiles: contexts idle, SRAM zero, no buffers, all tiles active, class 0.
@@ -212,6 +215,8 @@ class Driver {
 
  private:
   class Impl;
+  /// What a reset leaves to the driver: all tiles active, class 0, no groups.
+  void set_up(unsigned ipu);
   std::unique_ptr<Impl> impl_;
 };
 

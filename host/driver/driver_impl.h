@@ -38,8 +38,8 @@ struct Device {
   IpuInfo info;
   PciFunction function;  ///< with the addresses of its BARs
   std::map<unsigned, Buffer> buffers;
-  std::uint32_t pending = 0;  ///< causes whose interrupts have come and were not yet handed on
-  bool claimed = false;       ///< by this driver
+  std::uint32_t pending = 0;                   ///< causes whose interrupts have come and were not yet handed on
+  bool claimed = false;                        ///< by this driver
   std::optional<std::vector<unsigned>> ports;  ///< with a link, once asked for
   bool boots_later = false;   ///< boot_cycle is not 0
   bool cut_short = false;     ///< reset in its program: packets of it may be on links
@@ -75,7 +75,9 @@ class Driver::Impl {
     const std::uint64_t bits = read(d, low);  // reading the low word latches the high one
     return bits | std::uint64_t{read(d, low + 4)} << 32;
   }
-  void check(const Device& d, PciStatus status, std::uint32_t offset) const;
+  void check(const Device& d, PciStatus status, std::uint32_t offset);
+  /// "PCI Express logged: ..." of the functions on the way to an IPU, which is cleared; empty if nothing.
+  [[nodiscard]] std::string logged(const Device& d);
   /// All ones may be a value or a device that is gone: the signature tells. Throws Error(device_exception) if it is.
   void check_alive(const Device& d);
 
@@ -83,6 +85,8 @@ class Driver::Impl {
   void add(const PciFunction& f);
   /// A controller for each card, reached through its first IPU.
   void find_cards();
+  /// Waits until a controller is ready and answers.
+  void boot(CardController& card);
   /// What an IPU tells once its card's controller lets it.
   void identify(Device& d);
   void turn_on(const PciFunction& f);
@@ -92,6 +96,18 @@ class Driver::Impl {
   /// control.reset, until the chip has taken it. Throws Error(no_progress) if it does not.
   void stop(Device& d);
   void forget_buffers(Device& d);
+  /// Writes who holds an IPU into it.
+  void write_owner(const Device& d, std::uint32_t holder_tag, const std::string& holder_name);
+
+  // Recovery (recover.cpp).
+  /// Takes an IPU that answers: configuration, controller, owner, reset.
+  void revive(Device& d);
+  /// Resets a card by the bridge above it and sets it up again: bridges, functions, firmware, links to other cards, and
+  /// the owners of its IPUs. Throws Error(device_exception) if it does not come back.
+  void reset_card(unsigned card);
+  void train_links(unsigned card);
+  /// Number of an IPU on its card.
+  [[nodiscard]] unsigned on_card(const Device& d) const;
   /// BARs, memory space, bus mastering and MSI-X as they were, if the function has lost them.
   void restore(const Device& d);
 

@@ -50,6 +50,7 @@ class FakeMachine : public Transport {
 
   std::uint32_t config_read(PciAddress f, unsigned offset, unsigned size) override {
     if (f.bus != 0 || f.device >= ipus.size() || !ipus[f.device].answers_config) return ~0u >> (32 - 8 * size);
+    if (offset >= pcie::kExtendedStart) return 0;
     const std::uint32_t word = ipus[f.device].config.at(offset / 4) >> (8 * (offset % 4));
     return size == 4 ? word : word & ((1u << (8 * size)) - 1);
   }
@@ -92,6 +93,11 @@ class FakeMachine : public Transport {
         return PciStatus::ok;
       case chip::kLoaderGo:
         if (ipu->loads) interrupts.push_back({pcie::kMessageBase + 0x1000 * std::uint64_t{number}, 2});
+        return PciStatus::ok;
+      case chip::kMailboxDoorbell:  // any command is a ping
+        ipu->registers[chip::kMailboxStatus] |= static_cast<std::uint32_t>(chip::kMailboxStatusDone.mask());
+        ipu->registers[chip::kMailboxResponse] = ipu->registers[chip::kMailboxCommand];
+        ipu->registers[chip::kMailboxResult] = ipu->registers[chip::kMailboxArgument];
         return PciStatus::ok;
       case chip::kBoot:
         ipu->registers[chip::kStatus] = 1;
@@ -179,7 +185,10 @@ TEST(Driver, LostDeviceIsRecognisedByEveryCallInBoundedTime) {
       {"claim", [](Driver& d) { d.claim(0); }},
       {"start", [](Driver& d) { d.start(0, 0x40000); }},
       {"tile", [&](Driver& d) { d.read_tile(0, 1, 0x40000, &word, 1); }},
-      {"load", [](Driver& d) { d.load(0, {{0, 0, 0x40000, {1, 2, 3}}}); }},
+      {"load",
+       [](Driver& d) {
+         d.load(0, {{0, 0, 0x40000, {1, 2, 3}}});
+       }},
       {"wait", [](Driver& d) { (void)d.wait(1000); }},
   };
   for (const auto& [name, step] : steps)
@@ -291,7 +300,8 @@ TEST(Driver, LinksAreReadFromTheirPortsAndAFailedOneIsDescribed) {
   EXPECT_EQ(d.counters(1).link_packets, 77u);
   EXPECT_EQ(d.counters(1).link_words, 0x2'0000'0010u);
   const std::string text =
-      "link 1.3 to 0.5 (rail): failed, 2 lanes; sent 77 packets, 8589934608 words; received 0, 0; 6 packets wait or are "
+      "link 1.3 to 0.5 (rail): failed, 2 lanes; sent 77 packets, 8589934608 words; received 0, 0; 6 packets wait or "
+      "are "
       "not acknowledged; 9 frames sent again; 3 time-outs; trained 2 times";
   EXPECT_EQ(link_text(1, links[0]), text);
 

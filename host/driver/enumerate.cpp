@@ -1,6 +1,8 @@
 // See enumerate.h.
 #include "host/driver/enumerate.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "hw/error.h"
@@ -63,6 +65,7 @@ class Enumerator {
     }
     const std::uint32_t command = t_.config_read(at, kCommand, 2);
     t_.config_write(at, kCommand, 2, command | kCommandMemory | kCommandBusMaster);
+    report_errors(t_, at);
   }
 
   /// Opens a window on [from, to), or shuts it if it is empty.
@@ -183,6 +186,44 @@ std::vector<PciFunction> enumerate(Transport& transport, PciWindows windows) {
   return Enumerator(transport, windows).run();
 }
 
+namespace {
+
+constexpr unsigned kBridgeWords[] = {kPrimaryBus, kMemoryBase, kPrefetchBase, kPrefetchBaseHigh, kPrefetchLimitHigh};
+
+bool is_bridge(Transport& t, PciAddress at) {
+  return (t.config_read(at, kVendorId, 4) & 0xffff) != 0xffff && (t.config_read(at, kHeaderType, 1) & 0x7f) == 1;
+}
+
+}  // namespace
+
+std::vector<PciBridge> bridges_below(Transport& t, PciAddress top) {
+  std::vector<PciBridge> found;
+  if (!is_bridge(t, top)) return found;
+  const std::uint32_t bus = t.config_read(top, kSecondaryBus, 1);
+  if (bus <= top.bus) return found;
+  for (unsigned device = 0; device < kDevicesOnBus; ++device) {
+    PciBridge bridge;
+    bridge.at = {static_cast<std::uint8_t>(bus), static_cast<std::uint8_t>(device), 0};
+    if (!is_bridge(t, bridge.at)) continue;
+    for (unsigned i = 0; i < bridge.words.size(); ++i) bridge.words[i] = t.config_read(bridge.at, kBridgeWords[i], 4);
+    bridge.command = t.config_read(bridge.at, kCommand, 2);
+    bridge.control = t.config_read(bridge.at, kBridgeControl, 2) & ~std::uint32_t{kBridgeReset};
+    if (const unsigned express = find_capability(t, bridge.at, kCapExpress); express != 0)
+      bridge.device_control = t.config_read(bridge.at, express + kDeviceControl, 2);
+    found.push_back(bridge);
+    for (const PciBridge& below : bridges_below(t, bridge.at)) found.push_back(below);
+  }
+  return found;
+}
+
+void restore(Transport& t, const PciBridge& bridge) {
+  for (unsigned i = 0; i < bridge.words.size(); ++i) t.config_write(bridge.at, kBridgeWords[i], 4, bridge.words[i]);
+  t.config_write(bridge.at, kBridgeControl, 2, bridge.control);
+  if (const unsigned express = find_capability(t, bridge.at, kCapExpress); express != 0)
+    t.config_write(bridge.at, express + kDeviceControl, 2, bridge.device_control);
+  t.config_write(bridge.at, kCommand, 2, bridge.command);
+}
+
 unsigned find_capability(Transport& transport, PciAddress function, std::uint8_t id) {
   if ((transport.config_read(function, kStatus, 2) & kStatusCapabilities) == 0) return 0;
   unsigned at = transport.config_read(function, kCapabilities, 1) & 0xfc;
@@ -193,6 +234,58 @@ unsigned find_capability(Transport& transport, PciAddress function, std::uint8_t
     at = head >> 8 & 0xfc;
   }
   return 0;
+}
+
+unsigned find_extended_capability(Transport& transport, PciAddress function, std::uint16_t id) {
+  unsigned at = kExtendedStart;
+  for (unsigned n = 0; n < 960; ++n) {  // more are not possible: a loop is no reason to hang
+    const std::uint32_t head = transport.config_read(function, at, 4);
+    if (head == 0 || head == 0xffffffff) return 0;
+    if ((head & 0xffff) == id) return at;
+    at = head >> 20 & 0xffc;
+    if (at < kExtendedStart) return 0;
+  }
+  return 0;
+}
+
+void report_errors(Transport& t, PciAddress function) {
+  const unsigned express = find_capability(t, function, kCapExpress);
+  if (express != 0) {
+    const std::uint32_t control = t.config_read(function, express + kDeviceControl, 2);
+    t.config_write(
+        function, express + kDeviceControl, 2,
+        control | kDeviceControlCorrectable | kDeviceControlNonFatal | kDeviceControlFatal | kDeviceControlUnsupported);
+  }
+  t.config_write(function, kCommand, 2, t.config_read(function, kCommand, 2) | kCommandSerr);
+  if (!is_bridge(t, function)) return;
+  t.config_write(function, kBridgeControl, 2, t.config_read(function, kBridgeControl, 2) | kBridgeSerr);
+}
+
+std::string take_logged_errors(Transport& t, PciAddress function, PciAddress root_port) {
+  static constexpr std::pair<std::uint32_t, const char*> kNames[] = {{kAerSurpriseDown, "link lost"},
+                                                                     {kAerPoisoned, "poisoned data"},
+                                                                     {kAerCompletionTimeout, "completion time-out"},
+                                                                     {kAerCompleterAbort, "completer abort"},
+                                                                     {kAerUnsupportedRequest, "unsupported request"}};
+  std::vector<PciAddress> path = {root_port};
+  for (const PciBridge& bridge : bridges_below(t, root_port)) {
+    const std::uint32_t buses = bridge.words[0];
+    if (function.bus >= (buses >> 8 & 0xff) && function.bus <= (buses >> 16 & 0xff)) path.push_back(bridge.at);
+  }
+  if (function.bus != root_port.bus) path.push_back(function);
+  std::string text;
+  for (const PciAddress& at : path) {
+    const unsigned aer = find_extended_capability(t, at, kExtCapAer);
+    if (aer == 0) continue;
+    const std::uint32_t errors = t.config_read(at, aer + kAerUncorrectable, 4);
+    for (const auto& [bit, name] : kNames)
+      if ((errors & bit) != 0)
+        text += fmt::format("{}{} at {:02x}:{:02x}.{}", text.empty() ? "" : "; ", name, at.bus, at.device, at.function);
+    t.config_write(at, aer + kAerUncorrectable, 4, errors);
+    if (at.bus == root_port.bus)
+      t.config_write(at, aer + kAerRootStatus, 4, t.config_read(at, aer + kAerRootStatus, 4));
+  }
+  return text;
 }
 
 }  // namespace tessera::driver

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "host/driver/transport.h"
@@ -36,7 +37,26 @@ struct PciWindows {
 /// bridge has no bus numbers or any endpoint no memory space.
 [[nodiscard]] std::vector<PciFunction> adopt(Transport& transport);
 
+/// A bridge with what software has set up in it.
+struct PciBridge {
+  PciAddress at;
+  std::array<std::uint32_t, 5> words{};  ///< bus numbers, windows
+  std::uint32_t command = 0, control = 0, device_control = 0;
+};
+
+/// All bridges below one, each before those below it.
+[[nodiscard]] std::vector<PciBridge> bridges_below(Transport& transport, PciAddress top);
+void restore(Transport& transport, const PciBridge& bridge);
+
 /// Offset of a capability in a function; 0 if it has none.
 [[nodiscard]] unsigned find_capability(Transport& transport, PciAddress function, std::uint8_t id);
+/// The same of an extended one (from 0x100 on).
+[[nodiscard]] unsigned find_extended_capability(Transport& transport, PciAddress function, std::uint16_t id);
+
+/// Lets a function report its errors to the root port; a bridge also those from below it.
+void report_errors(Transport& transport, PciAddress function);
+/// What the functions from the root port down to one have logged since this was last called (or since they began), and
+/// clears it: "completion time-out at 00:00.0; ..."; empty if nothing.
+[[nodiscard]] std::string take_logged_errors(Transport& transport, PciAddress function, PciAddress root_port);
 
 }  // namespace tessera::driver

@@ -69,6 +69,8 @@ std::optional<ExceptionInfo> Driver::Impl::exception(unsigned ipu) {
   info.cause = 0;
   if (info.kind == Kind::link_failed && (info.value & 0xff) < chip::kLinkStatusCount)
     info.detail = link_text(info.value >> 8, link(at(info.value >> 8), info.value & 0xff));
+  if (info.kind == Kind::card) info.reason = cards.at(d.info.card).trouble();
+  if (info.kind == Kind::pcie) info.reason = logged(d);
   info.stands = where_tiles_stand(d);
   for (const Stand& stand : info.stands)
     info.detail += fmt::format("{}{}, pc 0x{:08x}", info.detail.empty() ? "" : "\n", stand.text, stand.pc);

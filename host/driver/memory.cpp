@@ -24,7 +24,8 @@ void Driver::Impl::access_tile(unsigned ipu, unsigned tile, Address address, std
                   fmt::format("{} tile {} address 0x{:x}", name(d), tile, address),
                   "access tiles before start, in a host sync or after the program has stopped");
     if (status != PciStatus::ok)
-      throw Error(Category::device_exception, "no answer from tile memory", fmt::format("{} tile {}", name(d), tile));
+      throw Error(Category::device_exception, "no answer from tile memory",
+                  fmt::format("{} tile {}; {}", name(d), tile, logged(d)));
     // A device that is gone answers like one whose memory holds ones.
     if (!write && words[done] == 0xffffffff && words[done + piece - 1] == 0xffffffff) check_alive(d);
     done += piece;

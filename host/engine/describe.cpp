@@ -260,11 +260,12 @@ std::string describe_fault(const Program* program, const ExceptionInfo& info) {
                                  : packet_text(*program, info.tile, info.value);
       break;
     case ExceptionInfo::Kind::card:
-      text = fmt::format("the controller of IPU {}'s card reports a failure (0x{:x})", info.ipu, info.value);
+      text = fmt::format("the controller of IPU {}'s card has died: {}", info.ipu, info.reason);
       break;
     case ExceptionInfo::Kind::pcie:
       text =
           fmt::format("PCI Express or DMA error of IPU {}, tile {}: {}", info.ipu, info.tile, pcie_failure(info.value));
+      if (!info.reason.empty()) text += "\n  " + info.reason;
       break;
     default:
       text = fmt::format("no tile of IPU {} can go on", info.ipu);

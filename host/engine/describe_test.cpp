@@ -75,7 +75,9 @@ TEST(Describe, FaultsOutsideTheTilesNameTheirPlace) {
   info.stands = {{{1}, "tile 1: in x.packet", 0x40100}};
   EXPECT_EQ(describe(e, info),
             "IPU-Link 1.4 has failed: link 1.4 to 2.6 (rail): failed, 0 lanes\n  tile 1: in x.packet, pc 0x40100");
-  EXPECT_NE(describe(e, fault(ExceptionInfo::Kind::card, 7)).find("controller of IPU 1's card"), std::string::npos);
+  ExceptionInfo died = fault(ExceptionInfo::Kind::card, 7);
+  died.reason = "its firmware has crashed";
+  EXPECT_EQ(describe(e, died), "the controller of IPU 1's card has died: its firmware has crashed");
   EXPECT_NE(describe(e, fault(ExceptionInfo::Kind::pcie, 7)).find("PCI Express or DMA error of IPU 1"),
             std::string::npos);
 }

@@ -13,8 +13,8 @@ namespace tessera {
 class CardTarget {
  public:
   virtual ~CardTarget() = default;
-  /// Lines of the controller. In reset: tiles held, SRAM zero. Without clock nothing runs. Without host the IPU answers
-  /// but its identity, status and mailbox with a completer abort.
+  /// Lines of the controller. In reset: tiles held, SRAM zero. Without clock nothing runs, and its links are down.
+  /// Without host the IPU answers but its identity, status and mailbox with a completer abort.
   struct Lines {
     bool reset = true, clock = false, host = false;
     [[nodiscard]] bool held() const { return reset || !clock || !host; }
@@ -22,6 +22,8 @@ class CardTarget {
   virtual void set_lines(const Lines& lines) = 0;
   /// Raises the interrupt `mailbox`.
   virtual void mailbox_interrupt() = 0;
+  /// The controller will not go on; `status`: its register card_state. A running program ends with chip fault 5.
+  virtual void controller_died(std::uint32_t status) { (void)status; }
 
   // Its links; an IPU without has no ports.
   [[nodiscard]] virtual unsigned ports() const { return 0; }

@@ -151,7 +151,14 @@ void CardController::plant() {
     // Once each time that the firmware is loaded.
     --p.times;
     p.at = time_of(cycle_) + sc_core::sc_time(2.0 * platform_.card.watchdog_us, sc_core::SC_US);
+    if (p.times != 0) wake_for(p);
   }
+}
+
+void CardController::wake_for(const Plant& plant) {
+  if (!plant.wakes) return;
+  timed_.push_back({plant.at, [this] { peripherals_.wake(); }});
+  injected_.notify(sc_core::SC_ZERO_TIME);
 }
 
 void CardController::reset_card() {

@@ -50,6 +50,7 @@ class CardController : public sc_core::sc_module {
     sc_core::sc_time at;
     std::uint32_t word = 0;
     unsigned times = 1;
+    bool wakes = true;  ///< a firmware that sleeps is woken for it
   };
   /// Something else that happens at a time.
   struct Timed {
@@ -66,6 +67,8 @@ class CardController : public sc_core::sc_module {
   /// One access; false if the processor was reset meanwhile.
   bool access();
   void plant();
+  /// Wakes the firmware at the time of the next plant.
+  void wake_for(const Plant& plant);
   void wait_until(const sc_core::sc_time& at);
   [[nodiscard]] sc_core::sc_time time_of(Cycle cycle) const;
   [[nodiscard]] Cycle cycle_at(const sc_core::sc_time& time) const;

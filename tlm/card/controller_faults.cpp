@@ -42,8 +42,9 @@ void CardController::inject(const Injection& injection) {
     injected_.notify(sc_core::SC_ZERO_TIME);
   };
   if (kind == "hang" || kind == "crash") {
-    check_injection_keys(injection, {}, {"at", "at_us", "times"});
-    plants_.push_back({at, kind == "hang" ? kSpin : kIllegal, count(1)});
+    check_injection_keys(injection, {}, {"at", "at_us", "times", "wake"});
+    plants_.push_back({at, kind == "hang" ? kSpin : kIllegal, count(1), injection.value("wake", 1) != 0});
+    wake_for(plants_.back());
   } else if (kind == "no_ready") {
     check_injection_keys(injection, {}, {});
     no_ready_ = true;

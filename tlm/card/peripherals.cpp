@@ -75,7 +75,8 @@ std::optional<unsigned> Peripherals::window(std::uint32_t offset, std::uint32_t 
 }
 
 bool Peripherals::wait_for_event(std::uint32_t& value) {
-  while ((events_ & mask_) == 0 && !aborted_) sc_core::wait(changed_);
+  woken_ = false;
+  while ((events_ & mask_) == 0 && !aborted_ && !woken_) sc_core::wait(changed_);
   value = events_;
   // It has slept with the processor.
   if (watchdog_us_ != 0) watchdog_ = sc_core::sc_time_stamp() + us(watchdog_us_);
@@ -90,6 +91,11 @@ void Peripherals::raise_events(std::uint32_t bits) {
 void Peripherals::abort(bool on) {
   aborted_ = on;
   if (on) changed_.notify(sc_core::SC_ZERO_TIME);
+}
+
+void Peripherals::wake() {
+  woken_ = true;
+  changed_.notify(sc_core::SC_ZERO_TIME);
 }
 
 void Peripherals::on_timer() { raise_events(static_cast<std::uint32_t>(kEventStatusTimer.mask())); }
@@ -243,6 +249,8 @@ void Peripherals::set_card_state(std::uint32_t value) {
   state_ = static_cast<State>(kCardStateState.get(value));
   // On the way to ready the host is waiting for the end only.
   if (changed && state_ >= State::ready) notify_hosts();
+  if (changed && (state_ == State::failed || state_ == State::crashed))
+    for (const Ipu& ipu : ipus_) ipu.target->controller_died(card_state_);
 }
 
 void Peripherals::processor_stopped(Failure why) {

@@ -45,6 +45,8 @@ class Peripherals : public sc_core::sc_module, public CardPort {
   void processor_stopped(reg::card::Failure why);
   /// A wait for an event ends with an error response, and no other begins.
   void abort(bool on);
+  /// A wait for an event ends without one: for faults of a firmware that sleeps.
+  void wake();
   /// When the watchdog acts unless it is kicked; nothing if it is off. It sleeps with the processor.
   [[nodiscard]] const std::optional<sc_core::sc_time>& watchdog() const { return watchdog_; }
   [[nodiscard]] unsigned restarts() const { return restarts_; }
@@ -107,7 +109,7 @@ class Peripherals : public sc_core::sc_module, public CardPort {
   std::array<std::uint32_t, 4> scratch_{};
   ResetCause cause_ = ResetCause::power_on;
   unsigned restarts_ = 0;
-  bool stopped_ = false, aborted_ = false;
+  bool stopped_ = false, aborted_ = false, woken_ = false;
   std::uint32_t events_ = 0, mask_ = 0, timer_us_ = 0;
   std::uint32_t watchdog_us_ = 0;
   std::optional<sc_core::sc_time> watchdog_;

@@ -77,6 +77,16 @@ void Crossbar::collect() {
   }
 }
 
+void Crossbar::link_reset(unsigned port) {
+  const unsigned input = lane_count_ + port;
+  for (Output& output : outputs_) {
+    const auto found = std::find(output.contenders.begin(), output.contenders.end(), input);
+    if (found == output.contenders.end()) continue;
+    output.contenders.erase(found);
+    inputs_[input].waits = false;
+  }
+}
+
 void Crossbar::announced(unsigned port, Cycle) { schedule_input(lane_count_ + port); }
 void Crossbar::room_made(unsigned port, Cycle now) { schedule_output(port, now); }
 

@@ -91,6 +91,8 @@ class Crossbar {
   /// The IPU's program is no more: packets of its tiles and those before its lanes down are dropped, what it forwards
   /// stays. Every arbiter begins anew. next_event() may be in the past: run() at once.
   void reset();
+  /// A link's end has forgotten what had come: nothing of it waits for a way any more.
+  void link_reset(unsigned port);
 
   struct Counters {
     std::uint64_t to_links = 0, forwarded = 0, from_links = 0;

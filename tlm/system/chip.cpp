@@ -59,13 +59,26 @@ void Chip::attach_card(CardPort& card, unsigned index) {
 
 void Chip::set_lines(const Lines& lines) {
   const bool stops = (lines.reset || !lines.clock) && !lines_.reset && lines_.clock;
+  const bool off = lines_.clock && !lines.clock;
   lines_ = lines;
+  for (unsigned port = 0; off && port < ports_.size(); ++port) {
+    ports_[port]->reset();
+    crossbar_.link_reset(port);
+  }
   if (!stops) return;
   reset_request_ = true;
   command_.notify(sc_core::SC_ZERO_TIME);
 }
 
 void Chip::mailbox_interrupt() { raise(kMailbox); }
+
+void Chip::controller_died(std::uint32_t status) {
+  Fault fault;
+  fault.number = card_controller;
+  fault.cycle = now();
+  fault.value = status;
+  note(fault);
+}
 
 Chip::StateTold& Chip::StateTold::operator=(State next) {
   const bool was = state_ == State::running, is = next == State::running;

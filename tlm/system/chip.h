@@ -83,6 +83,7 @@ class Chip : public sc_core::sc_module,
   void attach_card(CardPort& card, unsigned index);
   void set_lines(const Lines& lines) override;
   void mailbox_interrupt() override;
+  void controller_died(std::uint32_t status) override;
   [[nodiscard]] unsigned ports() const override { return links(); }
   [[nodiscard]] LinkState link_state(unsigned port) const override { return ports_.at(port)->state(); }
   void train_link(unsigned port) override { ports_.at(port)->train(); }
@@ -128,6 +129,7 @@ class Chip : public sc_core::sc_module,
     host_access = 2,
     link_failed = 3,
     no_destination = 4,
+    card_controller = 5,
     pcie_error = 6
   };
 

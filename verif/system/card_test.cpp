@@ -138,8 +138,11 @@ TEST(Card, CommandsSayWhatTheCardIsAndRefuseWhatIsWrong) {
   c.set_clock(0, static_cast<std::uint32_t>(p.clock_hz / 1000000));
   EXPECT_EQ(c.self_test(), 0u);
 
+  EXPECT_EQ(c.link(0, 0).state, card::Link::up);
+  EXPECT_EQ(c.link(0, 0).trainings, 1u);
   c.set_power(1, false);
   EXPECT_FALSE(c.power(1));
+  EXPECT_EQ(c.link(0, 0).state, card::Link::down) << "an IPU without power has no links";
   EXPECT_EQ(error(card::Command::reset_ipu, {1}), card::Error::not_now);
   EXPECT_EQ(error(card::Command::clock, {1, 1600}), card::Error::not_now);
   EXPECT_THROW((void)d.read_register(1, chip::kTiles), Error);
@@ -148,8 +151,12 @@ TEST(Card, CommandsSayWhatTheCardIsAndRefuseWhatIsWrong) {
   c.set_power(1, true);
   EXPECT_EQ(d.read_register(1, chip::kTiles), 2u);
 
+  EXPECT_EQ(c.link(0, 0).state, card::Link::down);
+  EXPECT_EQ(error(card::Command::link_train, {0, 0}), card::Error::timeout) << "the other end was not told";
+  c.train_link(1, 0);
   EXPECT_EQ(c.link(0, 0).state, card::Link::up);
-  EXPECT_EQ(c.link(0, 0).trainings, 1u);
+  EXPECT_EQ(c.link(0, 0).trainings, 2u);
+  EXPECT_EQ(c.link(1, 0).trainings, 1u);
   EXPECT_EQ(c.sensors(0).alarm_mc, p.card.alarm_mc);
   const auto log = c.log();
   ASSERT_GE(log.size(), 3u);
@@ -201,7 +208,7 @@ TEST(Card, MailboxKeepsToItsRulesInRaces) {
 }
 
 TEST(CardFault, HungFirmwareIsReloadedOnceAndTheCommandDone) {
-  Machine m(with_fault(small_platform(2), "card=0:hang,at_us=3000"));
+  Machine m(with_fault(small_platform(2), "card=0:hang,at_us=3000,wake=0"));
   Driver d(m.transport);
   m.transport.elapse(4'000'000);
   EXPECT_TRUE(d.card(0).ping(1));
@@ -212,7 +219,7 @@ TEST(CardFault, HungFirmwareIsReloadedOnceAndTheCommandDone) {
 }
 
 TEST(CardFault, FirmwareThatHangsAgainIsToldAndAHotResetHelps) {
-  Machine m(with_fault(small_platform(2), "card=0:hang,at_us=3000,times=2"));
+  Machine m(with_fault(small_platform(2), "card=0:hang,at_us=3000,times=2,wake=0"));
   std::string text;
   {
     Driver d(m.transport);
@@ -237,7 +244,7 @@ TEST(CardFault, FirmwareThatHangsAgainIsToldAndAHotResetHelps) {
 }
 
 TEST(CardFault, CrashLeavesARecord) {
-  const std::string text = error_of(with_fault(small_platform(2), "card=0:crash,at_us=3000"), [](Driver& d) {
+  const std::string text = error_of(with_fault(small_platform(2), "card=0:crash,at_us=3000,wake=0"), [](Driver& d) {
     for (unsigned n = 0; n < 20; ++n) d.card(0).self_test();
   });
   EXPECT_TRUE(holds(text, "crashed: trap 2 at pc 0x0004")) << text;

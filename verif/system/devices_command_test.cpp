@@ -60,19 +60,29 @@ TEST(DevicesCommand, FindsEveryCardIpuAndLink) {
   const std::string directory = scratch_directory();
   std::string text;
   const Json pocket = devices(directory, {"--platform", "pocket"}, &text);
+  EXPECT_EQ(pocket.at("cards").size(), 1U);
   EXPECT_EQ(pocket.at("ipus").size(), 1U);
   EXPECT_EQ(pocket.at("ipus")[0].at("tiles"), 16);
   check_links(pocket, 0);
-  EXPECT_THAT(text, HasSubstr("16 tiles x 256 KiB, not running, free"));
+  EXPECT_THAT(text, HasSubstr("16 tiles x 256 KiB, 1600 MHz"));
 
   const Json c2 = devices(directory, {"--platform", "c2", "--all-links"}, &text);
   EXPECT_EQ(c2.at("ipus").size(), 2U);
   EXPECT_EQ(c2.at("ipus")[1].at("tiles"), 1216);
   for (const Json& ipu : c2.at("ipus")) {
     EXPECT_EQ(ipu.at("claimed_by"), Json());
+    EXPECT_EQ(ipu.at("state"), "not running");
+    EXPECT_EQ(ipu.at("clock_mhz"), 1600);
+    EXPECT_EQ(ipu.at("alarm"), false);
+    EXPECT_GT(ipu.at("temperature_c"), 0.0);
+    EXPECT_GT(ipu.at("power_w"), 0.0);
     ASSERT_EQ(ipu.at("bars").size(), 3U);
     EXPECT_EQ(ipu.at("bars")[1].at("bytes"), 512U << 20);  // 304 MiB, rounded up
   }
+  const Json& card = c2.at("cards").at(0);
+  EXPECT_FALSE(card.at("firmware").get<std::string>().empty());
+  EXPECT_EQ(card.at("state"), "ready");
+  EXPECT_EQ(card.at("links_up"), c2.at("links").size());
   check_links(c2, c2.at("links").size());
   EXPECT_GE(c2.at("links").size(), 2U * 6);
   EXPECT_THAT(text, HasSubstr("link 0.0 to 1."));
@@ -82,6 +92,8 @@ TEST(DevicesCommand, ShowsSixteenIpusAndThePlatformsSizes) {
   const std::string directory = scratch_directory();
   const Json all = devices(directory, {"--platform", small_platform(directory, 8)});
   ASSERT_EQ(all.at("ipus").size(), 16U);
+  ASSERT_EQ(all.at("cards").size(), 8U);
+  for (unsigned i = 1; i < 8; ++i) EXPECT_NE(all.at("cards")[i].at("serial"), all.at("cards")[i - 1].at("serial"));
   for (unsigned i = 0; i < 16; ++i) {
     EXPECT_EQ(all.at("ipus")[i].at("ipu"), i);
     EXPECT_EQ(all.at("ipus")[i].at("card"), i / 2);

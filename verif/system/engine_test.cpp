@@ -288,6 +288,80 @@ TEST_F(SeveralIpus, TwoDriversShareAMachineByClaims) {
   EXPECT_EQ(words(engine, "tile1", 3), (std::vector<std::uint32_t>{1, 3, 13}));
 }
 
+/// What `act` throws.
+std::string device_error(const std::function<void()>& act) {
+  try {
+    act();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.category(), Category::device_exception) << error.what();
+    return error.what();
+  }
+  return {};
+}
+
+void with_card_fault(SystemConfig& config, const std::string& fault) {
+  config.platform.link = load_platform("c2").link;
+  config.injections.push_back(parse_injection(fault, "test"));
+}
+
+TEST_F(SeveralIpus, AControllerThatDiesEndsTheRunAndItsCardIsRecovered) {
+  build([](SystemConfig& config) { with_card_fault(config, "card=1:crash,at_us=6000"); });
+  engine::Engine engine(executable_, *driver_);
+  for (unsigned ipu = 0; ipu < 4; ++ipu) (void)driver_->counters(ipu);  // from now on its ports are known
+  engine.load();
+  times_.events.clear();
+  const engine::RunResult fresh = engine.run();
+  const auto fresh_times = times_.device_only();
+  ASSERT_LT(machine_->transport.now_ns(), 6'000'000u) << "the fault comes while the program spins";
+  const std::string text = device_error([&] { engine.run("spin"); });
+  EXPECT_NE(text.find("the controller of IPU 2's card has died"), std::string::npos) << text;
+  EXPECT_NE(text.find("crashed: trap 2 at pc 0x0004"), std::string::npos) << text;
+  const Cycle died = driver_->exception(2)->cycle;
+  EXPECT_GE(died, 6000u * 1600);
+  EXPECT_LT(died, 6020u * 1600) << "the trap handler takes its time";
+  EXPECT_EQ(driver_->exception(3)->kind, driver::ExceptionInfo::Kind::card);
+  EXPECT_FALSE(driver_->exception(0)) << "its card is well";
+
+  driver_->recover(2);
+  EXPECT_EQ(driver_->card(1).info().reset_cause, 2u);
+  EXPECT_TRUE(driver_->card(1).ping(5));
+  EXPECT_TRUE(driver_->holder(2)->mine);
+  EXPECT_TRUE(driver_->holder(3)->mine) << "it has kept its owner";
+  EXPECT_EQ(driver_->read_register(3, reg::chip::kIpu), 3u);
+  unsigned ends = 0;
+  for (unsigned ipu = 0; ipu < 4; ++ipu)
+    for (const driver::LinkInfo& link : driver_->links(ipu)) {
+      ++ends;
+      EXPECT_EQ(link.state, driver::LinkInfo::State::up) << driver::link_text(ipu, link);
+      const bool concerned = ipu >= 2 || link.peer_ipu >= 2;
+      if (ipu < 2) {
+        EXPECT_EQ(link.trainings, concerned ? 2u : 1u) << driver::link_text(ipu, link);
+      }
+    }
+  EXPECT_EQ(ends, 4 * 6u + 2 * 2 * 2u);
+
+  engine.load();
+  times_.events.clear();
+  const engine::RunResult again = engine.run();
+  EXPECT_EQ(times_.device_only(), fresh_times);
+  EXPECT_EQ(again.counters.cycles, fresh.counters.cycles);
+  EXPECT_EQ(again.counters.instructions, fresh.counters.instructions);
+  EXPECT_EQ(words(engine, "tile1", 3), (std::vector<std::uint32_t>{1, 3, 13}));
+}
+
+TEST_F(SeveralIpus, ACardThatDoesNotComeBackIsTold) {
+  build([](SystemConfig& config) { with_card_fault(config, "card=1:hang,at_us=6000,times=1000"); });
+  engine::Engine engine(executable_, *driver_);
+  engine.load();
+  (void)engine.run();
+  const std::string died = device_error([&] { engine.run("spin"); });
+  EXPECT_NE(died.find("the firmware hung again"), std::string::npos) << died;
+  const std::string text = device_error([&] { driver_->recover(3); });
+  EXPECT_NE(text.find("the IPU could not be recovered: "), std::string::npos) << text;
+  EXPECT_NE(text.find("; then: "), std::string::npos) << text;
+  driver_->recover(0);  // the other card is not concerned
+}
+
 TEST_F(SeveralIpus, WrongExecutablesAreRefusedBeforeTheDeviceIsTouched) {
   build();
   Executable twice = executable_;
