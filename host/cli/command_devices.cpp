@@ -78,7 +78,7 @@ std::string links_text(const std::vector<driver::LinkInfo>& links) {
 void show_card(Context& context, driver::Driver& driver, unsigned card) {
   driver::CardController& controller = driver.card(card);
   const driver::CardInfo info = controller.info();
-  const std::string state = reg::card::text(controller.state());
+  const std::string meaning = reg::card::text(controller.state()), state = meaning.substr(0, meaning.find(':'));
   auto& entry = context.result["cards"].emplace_back();
   entry["card"] = card;
   entry["state"] = state;

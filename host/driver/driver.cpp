@@ -212,9 +212,17 @@ Event Driver::wait(std::uint64_t limit_ns) {
     if (auto event = impl_->take_event()) return *event;
     const std::uint64_t spent = impl_->t.now_ns() - begin;
     if (!forever && spent >= limit_ns) return {};
-    if (impl_->wait_for_interrupt(forever ? limit_ns : limit_ns - spent)) continue;
-    for (const Device& d : impl_->devices)
-      if (d.claimed) impl_->check_alive(d);
+    const auto check_all = [this] {
+      for (const Device& d : impl_->devices)
+        if (d.claimed) impl_->check_alive(d);
+    };
+    try {
+      if (impl_->wait_for_interrupt(forever ? limit_ns : limit_ns - spent)) continue;
+    } catch (const Error& error) {
+      if (error.category() == Category::no_progress) check_all();  // it waits for a device that is lost
+      throw;
+    }
+    check_all();
     return {};
   }
 }
@@ -222,9 +230,21 @@ Event Driver::wait(std::uint64_t limit_ns) {
 void Driver::acknowledge(unsigned ipu, bool vote, std::uint64_t service_ns) {
   Device& d = impl_->at(ipu);
   if (service_ns != 0) impl_->t.elapse(service_ns);
-  if (chip::kSyncStatusWaiting.get(impl_->read(d, chip::kSyncStatus)) == 0)
+  if (chip::kSyncStatusWaiting.get(impl_->read(d, chip::kSyncStatus)) == 0) {
+    if (chip::kStatusException.get(impl_->read(d, chip::kStatus)) != 0) return;  // what happened meanwhile: wait() tells
     throw Error(Category::usage, "no host sync waits to be acknowledged", impl_->name(d));
+  }
   impl_->write(d, chip::kSyncAck, static_cast<std::uint32_t>(chip::kSyncAckVote.set(0, vote)));
+}
+
+void Driver::check_writes(unsigned ipu) {
+  const Device& d = impl_->at(ipu);
+  const PciAddress root_port{0, static_cast<std::uint8_t>(d.info.card), 0};
+  const unsigned aer = find_extended_capability(impl_->t, root_port, pcie::kExtCapAer);
+  if (aer == 0) return;
+  if ((impl_->t.config_read(root_port, aer + pcie::kAerUncorrectable, 4) & pcie::kAerPoisoned) == 0) return;
+  throw Error(Category::device_exception, "data that the IPU's card wrote to host memory came marked as bad and were dropped",
+              fmt::format("{}; {}", impl_->name(d), impl_->logged(d)), "what the program put out is not whole: run it again");
 }
 
 Counters Driver::counters(unsigned ipu) {

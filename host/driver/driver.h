@@ -199,8 +199,12 @@ class Driver {
   /// Releases the host sync that waits on `ipu` after `service_ns` of simulated host time.
   void acknowledge(unsigned ipu, bool vote = true, std::uint64_t service_ns = 0);
 
-  /// Memory of one tile through BAR2; only while the IPU is not running or waits in a host sync, else
-  /// Error(device_exception). Whole words.
+  /// Throws Error(device_exception) if PCI Express has dropped data on their way to host memory, which no register of the
+  /// IPU knows of. For the end of a run.
+  void check_writes(unsigned ipu);
+
+  /// Memory of one tile; only while the IPU is not running or waits in a host sync, else Error(device_exception). Whole
+  /// words, through BAR2, or by the DMA engine if they are many and the IPU is claimed by this driver.
   void write_tile(unsigned ipu, unsigned tile, Address address, const std::uint32_t* words, std::size_t count);
   void read_tile(unsigned ipu, unsigned tile, Address address, std::uint32_t* words, std::size_t count);
 

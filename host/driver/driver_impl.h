@@ -22,8 +22,11 @@ namespace tessera::driver {
 namespace chip = reg::chip;
 
 constexpr std::uint32_t kSignature = 0x54455353;  // register id
-constexpr unsigned kHostSync = 0, kException = 1, kLoader = 2, kStopped = 3, kMailbox = 4, kCauses = 7;
+constexpr unsigned kHostSync = 0, kException = 1, kLoader = 2, kStopped = 3, kMailbox = 4, kDmaDone = 5, kDmaFailed = 6,
+                   kCauses = 7;
 constexpr std::size_t kWordsAtOnce = 1024;  // of one access to tile memory
+/// From so many words on the DMA engine is faster than accesses to tile memory, each a way there and back.
+constexpr std::size_t kDmaWords = 4096;
 /// Simulated time that a reset may take: far beyond a chip's quantum.
 constexpr std::uint64_t kResetLimitNs = 50'000'000;
 /// A load may take this long, and as long again for each MiB; links carry a MiB in well under a millisecond.
@@ -129,6 +132,10 @@ class Driver::Impl {
 
   // Memory (memory.cpp).
   void access_tile(unsigned ipu, unsigned tile, Address address, std::uint32_t* words, std::size_t count, bool write);
+  /// The same words by the chip's DMA engine, from a byte of tile memory on; of a claimed IPU.
+  void move_by_dma(Device& d, std::uint64_t tile_byte, std::uint32_t* words, std::size_t count, bool write);
+  /// Waits for one of the interrupts, up to `limit_ns` of simulated time; takes them. Throws Error(no_progress).
+  void await(Device& d, std::uint32_t causes, std::uint64_t limit_ns, const char* what);
   void check_records(const Device& d, const std::vector<LoadRecord>& records) const;
   bool loader_done(Device& d, std::uint64_t limit_ns);
 

@@ -13,6 +13,8 @@ void Driver::Impl::access_tile(unsigned ipu, unsigned tile, Address address, std
       address - kSramBase + std::uint64_t{4} * count > d.info.sram_bytes)
     throw Error(Category::usage, "access outside tile memory",
                 fmt::format("{} tile {} address 0x{:x}, {} words", name(d), tile, address, count));
+  if (count >= kDmaWords && d.claimed)
+    return move_by_dma(d, std::uint64_t{tile} * d.info.sram_bytes + (address - kSramBase), words, count, write);
   const std::uint64_t bus = d.info.tile_memory + std::uint64_t{tile} * d.info.sram_bytes + (address - kSramBase);
   for (std::size_t done = 0; done < count;) {
     const std::size_t piece = std::min(count - done, kWordsAtOnce);
@@ -32,16 +34,56 @@ void Driver::Impl::access_tile(unsigned ipu, unsigned tile, Address address, std
   }
 }
 
-bool Driver::Impl::loader_done(Device& d, std::uint64_t limit_ns) {
+void Driver::Impl::await(Device& d, std::uint32_t causes, std::uint64_t limit_ns, const char* what) {
   const std::uint64_t begin = t.now_ns();
-  while ((d.pending >> kLoader & 1) == 0) {
+  while ((d.pending & causes) == 0) {
     const std::uint64_t spent = t.now_ns() - begin;
     if (spent < limit_ns && wait_for_interrupt(limit_ns - spent)) continue;
     check_alive(d);
-    throw Error(Category::no_progress, "the chip's loader did not end in time", name(d),
+    throw Error(Category::no_progress, fmt::format("the chip's {} did not end in time", what), name(d),
                 "recover the IPU, or power its card off and on");
   }
-  d.pending &= ~(1u << kLoader);
+  d.pending &= ~causes;
+}
+
+void Driver::Impl::move_by_dma(Device& d, std::uint64_t tile_byte, std::uint32_t* words, std::size_t count,
+                               bool write) {
+  const std::size_t bytes = 4 * count;
+  const std::uint64_t host = heap.allocate(bytes);
+  if (write) std::memcpy(heap.data(host), words, bytes);
+  const std::uint32_t registers[] = {static_cast<std::uint32_t>(host),
+                                     static_cast<std::uint32_t>(host >> 32),
+                                     static_cast<std::uint32_t>(tile_byte),
+                                     static_cast<std::uint32_t>(tile_byte >> 32),
+                                     static_cast<std::uint32_t>(bytes),
+                                     static_cast<std::uint32_t>(chip::kDmaControlToHost.set(0, !write)),
+                                     static_cast<std::uint32_t>(chip::kDmaGoStart.mask())};
+  static_assert(chip::kDmaGo - chip::kDmaHostLow == sizeof registers - 4);
+  check(d,
+        t.memory_write(d.info.registers + chip::kDmaHostLow, reinterpret_cast<const std::uint8_t*>(registers),
+                       sizeof registers),
+        chip::kDmaHostLow);
+  constexpr std::uint32_t kEnds = 1u << kDmaDone | 1u << kDmaFailed;
+  await(d, kEnds, kLoadLimitNs * (1 + (bytes >> 20)), "DMA engine");
+  const std::uint32_t status = read(d, chip::kDmaStatus);
+  this->write(d, chip::kDmaStatus, status);
+  this->write(d, chip::kInterruptStatus, kEnds);
+  if (!write) std::memcpy(words, heap.data(host), bytes);
+  heap.release(host);
+  if (chip::kDmaStatusDone.get(status) != 0) return;
+  constexpr std::uint32_t kTilesRun = 7;
+  const std::uint64_t error = chip::kDmaStatusError.get(status);
+  if (error == kTilesRun)
+    throw Error(Category::device_exception, "the IPU refused an access to the memory of a running tile", name(d),
+                "access tiles before start, in a host sync or after the program has stopped");
+  const std::string errors = logged(d);
+  throw Error(Category::device_exception, fmt::format("the chip's DMA engine stopped with error {}", error),
+              fmt::format("{}{}{}", name(d), errors.empty() ? "" : "; ", errors),
+              "docs/machine/registers.md, dma_status, lists the errors");
+}
+
+bool Driver::Impl::loader_done(Device& d, std::uint64_t limit_ns) {
+  await(d, 1u << kLoader, limit_ns, "loader");
   const bool failed = chip::kStatusLoaderError.get(read(d, chip::kStatus)) != 0;
   write(d, chip::kInterruptStatus, 1u << kLoader);
   return !failed;

@@ -298,6 +298,7 @@ RunResult Engine::run(const std::string& entry) {
   start(entry);
   finished_ = false;
   serve_until_finished();
+  for (const executable::Instance& instance : executable_.instances) driver_.check_writes(instance.ipu);
   finished_ = true;
   failed_ = false;
   RunResult result;

@@ -362,6 +362,37 @@ TEST_F(SeveralIpus, ACardThatDoesNotComeBackIsTold) {
   driver_->recover(0);  // the other card is not concerned
 }
 
+TEST_F(SeveralIpus, ManyWordsOfATileGoByDmaWhichIsFaster) {
+  build();
+  driver::Driver looker(machine_->transport, "looker");  // claims nothing, so that it may not use the DMA engine
+  std::mt19937 random(5);
+  std::vector<std::uint32_t> words(16000), read(words.size()), seen(words.size());
+  for (std::uint32_t& word : words) word = static_cast<std::uint32_t>(random());
+  const auto took = [&](const std::function<void()>& act) {
+    const std::uint64_t begin = machine_->transport.now_ns();
+    act();
+    return machine_->transport.now_ns() - begin;
+  };
+  for (const std::size_t count : {std::size_t{1}, std::size_t{1024}, std::size_t{4095}, std::size_t{4096}, words.size()}) {
+    driver_->write_tile(1, 1, kData - 32768 + 4, words.data(), count);
+    const std::uint64_t mine = took([&] { driver_->read_tile(1, 1, kData - 32768 + 4, read.data(), count); });
+    const std::uint64_t theirs = took([&] { looker.read_tile(1, 1, kData - 32768 + 4, seen.data(), count); });
+    EXPECT_TRUE(std::equal(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(count), read.begin())) << count;
+    EXPECT_TRUE(std::equal(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(count), seen.begin())) << count;
+    RecordProperty("ns_" + std::to_string(count), std::to_string(mine) + " " + std::to_string(theirs));
+    if (count < 4096) {
+      EXPECT_EQ(mine, theirs) << count;
+    } else {
+      EXPECT_LT(mine, theirs) << count;
+    }
+  }
+  std::uint32_t before = 1;
+  driver_->read_tile(1, 1, kData - 32768, &before, 1);
+  EXPECT_EQ(before, 0u) << "nothing beside is touched";
+  machine_->transport.elapse(1000);
+  EXPECT_EQ(driver_->wait(1000).kind, driver::Event::Kind::timeout) << "the engine's interrupts are used up";
+}
+
 TEST_F(SeveralIpus, WrongExecutablesAreRefusedBeforeTheDeviceIsTouched) {
   build();
   Executable twice = executable_;

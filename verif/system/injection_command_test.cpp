@@ -47,13 +47,14 @@ class RunWithFaults : public ::testing::Test {
     cycles_ = json.at("cycles");
     middle_ = std::to_string(json.at("start_cycle").get<std::uint64_t>() + cycles_ / 2);
   }
-  Outcome run(const std::string& name, const std::vector<std::string>& faults) {
+  Outcome run(const std::string& name, const std::vector<std::string>& faults, std::vector<std::string> more = {}) {
     std::vector<std::string> arguments = {"run",        kDigits + "/digits.onnx",
                                           "--inputs",   kDigits,
                                           "--json",     directory_ + "/" + name + ".json",
                                           "--out",      directory_ + "/" + name,
                                           "--platform", "pocket"};
     for (const std::string& fault : faults) arguments.insert(arguments.end(), {"--inject", fault});
+    arguments.insert(arguments.end(), more.begin(), more.end());
     return tessera(arguments, limited());
   }
   void expect_all(const std::vector<Case>& cases) {
@@ -71,8 +72,8 @@ class RunWithFaults : public ::testing::Test {
 TEST_F(RunWithFaults, OfTheCardsController) {
   const std::string at = "at=" + middle_;
   expect_all({
-      {"card=0:hang", 0, {}},
-      {"card=0:hang,times=9", 5, {"card 0 (02:00.0)", "the firmware hung again"}},
+      {"card=0:hang", 5, {"card 0 (03:00.0)", "not ready within"}},  // before it has turned on the watchdog
+      {"card=0:hang,at_us=500", 0, {}},
       {"card=0:hang," + at, 0, {}},
       {"card=0:crash", 5, {"card 0 ("}},
       {"card=0:crash," + at, 5, {"the controller of IPU 0's card has died", "crashed: trap 2", "card 0 ("}},
@@ -84,6 +85,11 @@ TEST_F(RunWithFaults, OfTheCardsController) {
       {"card=0:pll_no_lock,times=2", 0, {}},
       {"card=0:pll_no_lock", 5, {"card 0 (", "a PLL did not lock"}},
   });
+  const Case twice = {"two hangs", 5, {"card 0 (03:00.0)", "the firmware hung again"}};
+  expect(run("twice", {"card=0:hang,at_us=500", "card=0:hang,at_us=2700"}), twice);
+  // The second time while the host serves a step for long.
+  const Case late = {"hangs in the run", 5, {"the controller of IPU 0's card has died", "the firmware hung again"}};
+  expect(run("late", {"card=0:hang,times=2," + at}, {"--host-delay", "20000000"}), late);
 }
 
 TEST_F(RunWithFaults, OfPciExpress) {
@@ -93,10 +99,12 @@ TEST_F(RunWithFaults, OfPciExpress) {
       {"pcie=0:lose_answer" + at, 5, {"IPU 0", "does not answer", "completion time-out at 00:00.0"}},
       {"pcie=0:poison_read" + at, 5, {"IPU 0", "marked as bad", "poisoned data at 03:00.0"}},
       {"pcie=0:poison_answer" + at, 5, {"IPU 0", "poisoned data at 00:00.0"}},
-      {"pcie=0:refuse" + at, 5, {"IPU 0"}},
+      {"pcie=0:poison_write" + at, 5, {"IPU 0", "marked as bad and were dropped", "poisoned data at 00:00.0"}},
+      {"pcie=0:refuse" + at, 5, {"IPU 0", "was refused"}},
       {"pcie=0:abort" + at, 5, {"IPU 0", "completer abort"}},
-      {"pcie=0:link_down" + at, 5, {"IPU 0", "link lost at 02:00.0"}},
-      {"pcie=0:link_down,at=0", 5, {}},
+      {"pcie=0:link_down" + at, 5, {"IPU 0", "the device is lost", "link lost at 02:00.0"}},
+      {"pcie=0:link_down,for=1000" + at, 5, {"IPU 0", "the device is lost", "link lost at 02:00.0"}},
+      {"pcie=0:link_down", 5, {"no IPU found on PCI Express"}},
   });
 }
 
@@ -151,7 +159,7 @@ TEST(DevicesWithFaults, ShowWhatTheControllerSays) {
   EXPECT_EQ(hot.exit_code, 0) << hot.err;
   EXPECT_THAT(hot.out, HasSubstr("120.0 C"));
   EXPECT_THAT(hot.out, HasSubstr("ALARM"));
-  const Outcome hung = tessera({"devices", "--platform", "pocket", "--inject", "card=0:hang"});
+  const Outcome hung = tessera({"devices", "--platform", "pocket", "--inject", "card=0:hang,at_us=500"});
   EXPECT_EQ(hung.exit_code, 0) << hung.err;
   EXPECT_THAT(hung.out, HasSubstr("reset 1 times by its watchdog"));
 }

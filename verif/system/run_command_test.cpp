@@ -79,6 +79,31 @@ TEST(RunCommand, TheWholeChipRunsIt) {
   EXPECT_EQ(result(directory, "c2").at("tiles").at("tlm"), 1216);
 }
 
+TEST(RunScript, TakesOtherPlatformsAndUsesAllTheirIpus) {
+  const std::string directory = scratch_directory();
+  Json platform = Json::parse(tessera({"platforms", "pocket"}).out);
+  platform["name"] = "three";
+  platform["cards"] = 3;
+  const std::string file = directory + "/three.json";
+  write_file(file, platform.dump(2));
+  CommandOptions options;
+  options.environment = {"TESSERA_BUILT=1"};
+  const std::string script = source_path("scripts/run.sh");
+  const Outcome outcome = run_command({script, "--platform", file}, options);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("599 right"));
+  const Json result = Json::parse(read_file(built_path("digits/result.json")));
+  EXPECT_EQ(result.at("platform"), "three");
+  EXPECT_EQ(result.at("check").at("values"), 5990);
+  EXPECT_EQ(result.at("ipus").size(), 3U);
+  EXPECT_EQ(result.at("lockstep").at("mismatches"), 0);
+  EXPECT_GT(result.at("lockstep").at("instructions"), 1000);
+  EXPECT_GT(result.at("wave").at("changes"), 0);
+  const Outcome unknown = run_command({script, "--platform", "c3"}, options);
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("c3"));
+}
+
 TEST(RunCommand, ReportAddsUp) {
   const std::string directory = scratch_directory();
   const Outcome outcome = run_digits(directory, "report", {"--report", directory + "/report"});
