@@ -231,7 +231,8 @@ void Driver::acknowledge(unsigned ipu, bool vote, std::uint64_t service_ns) {
   Device& d = impl_->at(ipu);
   if (service_ns != 0) impl_->t.elapse(service_ns);
   if (chip::kSyncStatusWaiting.get(impl_->read(d, chip::kSyncStatus)) == 0) {
-    if (chip::kStatusException.get(impl_->read(d, chip::kStatus)) != 0) return;  // what happened meanwhile: wait() tells
+    if (chip::kStatusException.get(impl_->read(d, chip::kStatus)) != 0)
+      return;  // what happened meanwhile: wait() tells
     throw Error(Category::usage, "no host sync waits to be acknowledged", impl_->name(d));
   }
   impl_->write(d, chip::kSyncAck, static_cast<std::uint32_t>(chip::kSyncAckVote.set(0, vote)));
@@ -243,8 +244,9 @@ void Driver::check_writes(unsigned ipu) {
   const unsigned aer = find_extended_capability(impl_->t, root_port, pcie::kExtCapAer);
   if (aer == 0) return;
   if ((impl_->t.config_read(root_port, aer + pcie::kAerUncorrectable, 4) & pcie::kAerPoisoned) == 0) return;
-  throw Error(Category::device_exception, "data that the IPU's card wrote to host memory came marked as bad and were dropped",
-              fmt::format("{}; {}", impl_->name(d), impl_->logged(d)), "what the program put out is not whole: run it again");
+  throw Error(
+      Category::device_exception, "data that the IPU's card wrote to host memory came marked as bad and were dropped",
+      fmt::format("{}; {}", impl_->name(d), impl_->logged(d)), "what the program put out is not whole: run it again");
 }
 
 Counters Driver::counters(unsigned ipu) {

@@ -104,7 +104,7 @@ class Driver::Impl {
 
   // Recovery (recover.cpp).
   /// Takes an IPU that answers: configuration, controller, owner, reset.
-  void revive(Device& d);
+  void take_back(Device& d);
   /// Resets a card by the bridge above it and sets it up again: bridges, functions, firmware, links to other cards, and
   /// the owners of its IPUs. Throws Error(device_exception) if it does not come back.
   void reset_card(unsigned card);

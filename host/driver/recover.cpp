@@ -1,5 +1,5 @@
-// Bringing IPUs back: by what an IPU itself offers, then by its card's controller, then by a reset of the whole card from
-// the bridge above it. See driver.h.
+// Bringing IPUs back: by what an IPU itself offers, then by its card's controller, then by a reset of the whole card
+// from the bridge above it. See driver.h.
 #include <algorithm>
 
 #include "host/driver/driver_impl.h"
@@ -20,7 +20,7 @@ unsigned Driver::Impl::on_card(const Device& d) const {
   return before;
 }
 
-void Driver::Impl::revive(Device& d) {
+void Driver::Impl::take_back(Device& d) {
   restore(d);
   check_alive(d);
   CardController& card = cards.at(d.info.card);
@@ -103,12 +103,11 @@ void Driver::recover(unsigned ipu) {
                  "power its card off and on; if that does not help, the card is defective");
   };
   const std::uint32_t id = impl_->t.config_read(d.function.at, pcie::kVendorId, 4);
-  if (id != kIdentity && id != 0xffffffff)
-    throw failed(fmt::format("another device answers, identity 0x{:08x}", id));
+  if (id != kIdentity && id != 0xffffffff) throw failed(fmt::format("another device answers, identity 0x{:08x}", id));
   std::string why = "it does not answer on PCI Express, its link is down";
   try {
     if (id == kIdentity) {
-      impl_->revive(d);
+      impl_->take_back(d);
       return set_up(ipu);
     }
   } catch (const Error& error) {
@@ -116,7 +115,7 @@ void Driver::recover(unsigned ipu) {
   }
   try {
     impl_->reset_card(d.info.card);
-    impl_->revive(d);
+    impl_->take_back(d);
     set_up(ipu);
   } catch (const Error& error) {
     throw failed(fmt::format("{}; then: {}", why, error.message()));

@@ -312,9 +312,9 @@ RunResult Engine::run(const std::string& entry) {
 }
 
 void Engine::serve_until_finished() {
-  const auto next_event = [this] {
+  const auto told = [this](const auto& act) {
     try {
-      return driver_.wait(options_.limit_ns);
+      return act();
     } catch (const Error& error) {
       if (error.category() != Category::device_exception) throw;
       // The machine could not go on. If the device says why, its registers know more than the transport.
@@ -328,7 +328,7 @@ void Engine::serve_until_finished() {
     }
   };
   for (;;) {
-    const Event event = next_event();
+    const Event event = told([this] { return driver_.wait(options_.limit_ns); });
     switch (event.kind) {
       case Event::Kind::host_sync:
         if (event.ipu != root_)
@@ -337,7 +337,7 @@ void Engine::serve_until_finished() {
                       executable_.name, "the sync groups and the program disagree; load it again");
         drain();
         if (event.code == executable::kFinishedCode) return;
-        serve(event);
+        told([&] { serve(event); });
         break;
       case Event::Kind::exception:
         raise(first_exception(event.exception));

@@ -157,7 +157,10 @@ Cycle LinkPort::earliest_arrival() const { return impl_->earliest_arrival(); }
 
 void LinkPort::train() { impl_->line_->train(impl_->end_); }
 void LinkPort::disable() { impl_->line_->disable(); }
-void LinkPort::reset() { impl_->reset(); }
+void LinkPort::reset() {
+  impl_->reset();
+  if (forgotten) forgotten(*this);
+}
 LinkState LinkPort::state() const { return impl_->line_->state(impl_->end_); }
 unsigned LinkPort::lanes_up() const { return impl_->line_->lanes(); }
 

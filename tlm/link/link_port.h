@@ -110,6 +110,9 @@ class LinkPort : public sc_core::sc_module {
   /// Headers of the packets that outstanding() counts, the oldest first.
   [[nodiscard]] std::vector<Packet> waiting() const;
 
+  /// Called by reset(): what front() showed is gone.
+  std::function<void(LinkPort&)> forgotten;
+
   [[nodiscard]] unsigned ipu() const { return ipu_; }
   [[nodiscard]] unsigned port() const { return port_; }
 

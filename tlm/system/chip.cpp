@@ -61,10 +61,7 @@ void Chip::set_lines(const Lines& lines) {
   const bool stops = (lines.reset || !lines.clock) && !lines_.reset && lines_.clock;
   const bool off = lines_.clock && !lines.clock;
   lines_ = lines;
-  for (unsigned port = 0; off && port < ports_.size(); ++port) {
-    ports_[port]->reset();
-    crossbar_.link_reset(port);
-  }
+  for (unsigned port = 0; off && port < ports_.size(); ++port) ports_[port]->reset();
   if (!stops) return;
   reset_request_ = true;
   command_.notify(sc_core::SC_ZERO_TIME);

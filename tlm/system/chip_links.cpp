@@ -58,6 +58,7 @@ void Chip::make_links() {
     ends_.push_back(std::make_unique<LinkEnd>(fmt::format("end{}", port).c_str(), *this, *ports_.back()));
     crossbar_.links.push_back(ends_.back().get());
     link_registers_.add(*ports_.back(), config_.topology->ports(ipu)[port]);
+    ports_.back()->forgotten = [this](LinkPort& link) { crossbar_.link_reset(link.port()); };
     ports_.back()->failed = [this](LinkPort& link, const std::string& reason) {
       return link_down(link.port(), reason);
     };
