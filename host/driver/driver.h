@@ -199,8 +199,8 @@ class Driver {
   /// Releases the host sync that waits on `ipu` after `service_ns` of simulated host time.
   void acknowledge(unsigned ipu, bool vote = true, std::uint64_t service_ns = 0);
 
-  /// Throws Error(device_exception) if PCI Express has dropped data on their way to host memory, which no register of the
-  /// IPU knows of. For the end of a run.
+  /// Throws Error(device_exception) if PCI Express has dropped data on their way to host memory, which no register of
+  /// the IPU knows of. For the end of a run.
   void check_writes(unsigned ipu);
 
   /// Memory of one tile; only while the IPU is not running or waits in a host sync, else Error(device_exception). Whole

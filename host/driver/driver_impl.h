@@ -44,8 +44,8 @@ struct Device {
   std::uint32_t pending = 0;                   ///< causes whose interrupts have come and were not yet handed on
   bool claimed = false;                        ///< by this driver
   std::optional<std::vector<unsigned>> ports;  ///< with a link, once asked for
-  bool boots_later = false;   ///< boot_cycle is not 0
-  bool cut_short = false;     ///< reset in its program: packets of it may be on links
+  bool boots_later = false;                    ///< boot_cycle is not 0
+  bool cut_short = false;                      ///< reset in its program: packets of it may be on links
 };
 
 class Driver::Impl {

@@ -311,6 +311,17 @@ RunResult Engine::run(const std::string& entry) {
   return result;
 }
 
+std::optional<driver::ExceptionInfo> Engine::known_exception() const {
+  std::optional<driver::ExceptionInfo> known;
+  try {
+    for (const executable::Instance& instance : executable_.instances)
+      if (const auto info = driver_.exception(instance.ipu))
+        if (!known || std::tie(info->cycle, info->ipu) < std::tie(known->cycle, known->ipu)) known = info;
+  } catch (const Error&) {  // a device that does not even tell: what made us ask is the better error
+  }
+  return known;
+}
+
 void Engine::serve_until_finished() {
   const auto told = [this](const auto& act) {
     try {
@@ -318,10 +329,7 @@ void Engine::serve_until_finished() {
     } catch (const Error& error) {
       if (error.category() != Category::device_exception) throw;
       // The machine could not go on. If the device says why, its registers know more than the transport.
-      std::optional<driver::ExceptionInfo> known;
-      for (const executable::Instance& instance : executable_.instances)
-        if (const auto info = driver_.exception(instance.ipu))
-          if (!known || std::tie(info->cycle, info->ipu) < std::tie(known->cycle, known->ipu)) known = info;
+      const std::optional<driver::ExceptionInfo> known = known_exception();
       if (!known) throw;
       throw Error(Category::device_exception, describe(executable_, *known) + "\n  " + error.message(), "",
                   error.advice(), known->cycle);

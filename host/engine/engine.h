@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -84,6 +85,8 @@ class Engine {
   [[nodiscard]] const executable::TensorMap& tensor(const std::string& name, std::size_t instance) const;
   /// The earliest exception of all IPUs by (cycle, IPU), given one of them.
   [[nodiscard]] driver::ExceptionInfo first_exception(const driver::ExceptionInfo& known) const;
+  /// The first that the IPUs tell of, as far as they answer.
+  [[nodiscard]] std::optional<driver::ExceptionInfo> known_exception() const;
   [[noreturn]] void raise(const driver::ExceptionInfo& info) const;
 
   const executable::Executable& executable_;
