@@ -189,6 +189,16 @@ Cycle Fabric::last_listening() {
   return last;
 }
 
+Cycle Fabric::last_heard() {
+  Cycle last = 0;
+  for (unsigned id : pending_) {
+    read(sources_[id]);
+    const auto& sends = sources_[id].phase.sends;
+    if (!sends.empty()) last = std::max(last, sends.back().start + sends.back().words - 1 + timing_.largest());
+  }
+  return last;
+}
+
 bool Fabric::pending_listens_to(unsigned id) {
   for (unsigned listener : pending_) {
     read(sources_[listener]);

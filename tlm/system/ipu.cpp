@@ -306,14 +306,20 @@ bool Ipu::resolve_exchange() {
   if (!fabric_.pending()) return false;
   // Everything that could be heard must be known: tiles that still run may yet publish, and one in x.packet, if it has
   // a table, comes to it after its packets. Only then are times looked at; else the whole phase may be a known one.
-  Cycle last = 0;
+  // And pin-level tiles, which may be held back by packets, must have heard what the others send: those go on to
+  // change the memory that it is read from.
+  Cycle last = 0, heard = 0;
   const Cycle smallest = fabric_.timing().smallest();
-  for (const Seat& seat : seats_)
-    if (seat.status == TileStatus::running && last == 0) last = fabric_.last_listening();
+  if (running_ != 0) {
+    last = fabric_.last_listening();
+    if (pins_) heard = fabric_.last_heard();
+  }
   for (unsigned t = 0; t < config_.tiles; ++t) {
     const Seat& seat = seats_[t];
     if (seat.status == TileStatus::packet && !seat.exchanged && fabric_.pending_listens_to(t)) return false;
-    if (seat.status == TileStatus::running && seat.progress + smallest <= last) return false;
+    if (seat.status != TileStatus::running) continue;
+    if (seat.progress + smallest <= last) return false;
+    if (!interval_based_[t] && seat.progress <= heard) return false;
   }
   for (const PhaseOutcome& phase : fabric_.resolve()) {
     const Address table = seats_[phase.tile].exchange_table;

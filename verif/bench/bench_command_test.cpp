@@ -55,7 +55,7 @@ TEST(Bench, IssAndRtlGivePositiveFiguresWithUnits) {
 
 TEST(Bench, AllBenchmarksRun) {
   const Json result = bench({"--rounds", "1"});
-  ASSERT_EQ(result.at("benchmarks").size(), 8u);
+  ASSERT_EQ(result.at("benchmarks").size(), 9u);
   std::size_t figures = 0;
   for (const Json& benchmark : result["benchmarks"]) figures += check_figures(benchmark, 1);
   EXPECT_GE(figures, 53u);

@@ -27,7 +27,9 @@ class WaveTile final : public TileModel, private RetireObserver {
   TileStop run(Cycle limit, ExchangePort* port, PacketPort* packets) override;
   void release(Cycle z, bool vote) override;
   void finish_exchange(const ExchangeResult& result) override;
+  [[nodiscard]] bool wants_packet_traffic() const override { return tile_->wants_packet_traffic(); }
   void packet_traffic(const PacketTraffic& traffic) override { tile_->packet_traffic(traffic); }
+  void stray_packet(Address address) override { tile_->stray_packet(address); }
   void finish_packets(Cycle cycle, std::uint32_t received_words) override;
   void fail_packets(Cycle cycle, std::uint32_t received_words, std::uint32_t cause, std::uint32_t tval) override;
   void write_memory(Address address, const std::uint8_t* bytes, std::size_t count) override {
@@ -39,6 +41,8 @@ class WaveTile final : public TileModel, private RetireObserver {
   std::uint8_t* sram() override { return tile_->sram(); }
   void memory_written(Address address, std::size_t count) override { tile_->memory_written(address, count); }
   [[nodiscard]] std::uint32_t supervisor_csr(unsigned number) const override { return tile_->supervisor_csr(number); }
+  [[nodiscard]] Address supervisor_pc() const override { return tile_->supervisor_pc(); }
+  [[nodiscard]] ExchangeBases exchange_bases() const override { return tile_->exchange_bases(); }
   [[nodiscard]] ContextState context(ContextId context) const override { return tile_->context(context); }
   [[nodiscard]] std::optional<TileException> exception() const override { return tile_->exception(); }
   [[nodiscard]] std::uint64_t retired() const override { return tile_->retired(); }
