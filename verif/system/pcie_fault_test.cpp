@@ -307,7 +307,7 @@ TEST(PcieErrors, PacketWithoutCompletionIsAFaultOfTheChip) {
 }
 
 TEST(PcieErrors, DriverTellsOfALinkThatIsLost) {
-  Machine m(with_fault(small_platform(2), "pcie=0:link_down,at=1600000"));
+  Machine m(with_fault(small_platform(2), "pcie=0:link_down,at=6400000"));
   driver::Driver d(m.transport);
   std::vector<std::uint32_t> code;
   spin(code);
@@ -315,16 +315,16 @@ TEST(PcieErrors, DriverTellsOfALinkThatIsLost) {
   d.load(0, {all_tiles(kCode, code)});
   d.start(0, kCode);
   EXPECT_EQ(d.counters(0).host_syncs, 0u);
-  ASSERT_LT(m.transport.now_ns(), 1'000'000u);
+  ASSERT_LT(m.transport.now_ns(), 4'000'000u);
   try {
-    (void)d.wait(2'000'000);
+    (void)d.wait(5'000'000);
     (void)d.counters(0);
     FAIL() << "the loss was not seen";
   } catch (const Error& e) {
     EXPECT_EQ(e.category(), Category::device_exception);
     EXPECT_NE(std::string(e.what()).find("lost"), std::string::npos);
   }
-  EXPECT_LT(m.transport.now_ns(), 4'000'000u);
+  EXPECT_LT(m.transport.now_ns(), 12'000'000u);
 }
 
 /// Configuration and chip as after power-on; the transfer that was on its way is gone.

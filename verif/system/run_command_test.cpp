@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include <nlohmann/json.hpp>
 
 namespace tessera::test {
@@ -86,13 +88,20 @@ TEST(RunScript, TakesOtherPlatformsAndUsesAllTheirIpus) {
   platform["cards"] = 3;
   const std::string file = directory + "/three.json";
   write_file(file, platform.dump(2));
+  // A copy of the script beside what it needs, so that it runs this build and leaves its files here.
+  namespace fs = std::filesystem;
+  fs::create_directories(directory + "/scripts");
+  fs::create_directories(directory + "/build");
+  fs::copy_file(source_path("scripts/run.sh"), directory + "/scripts/run.sh");
+  fs::create_directory_symlink(source_path("host"), directory + "/host");
+  fs::create_directory_symlink(built_path("bin"), directory + "/build/bin");
   CommandOptions options;
   options.environment = {"TESSERA_BUILT=1"};
-  const std::string script = source_path("scripts/run.sh");
+  const std::string script = directory + "/scripts/run.sh";
   const Outcome outcome = run_command({script, "--platform", file}, options);
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("599 right"));
-  const Json result = Json::parse(read_file(built_path("digits/result.json")));
+  const Json result = Json::parse(read_file(directory + "/build/digits/result.json"));
   EXPECT_EQ(result.at("platform"), "three");
   EXPECT_EQ(result.at("check").at("values"), 5990);
   EXPECT_EQ(result.at("ipus").size(), 3U);
