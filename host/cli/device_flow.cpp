@@ -233,6 +233,7 @@ void add_unfinished(Context& context, Machine& machine) {
   const Machine::Statistics statistics = machine.statistics();
   auto& entry = context.result["unfinished"];
   entry["cycle"] = machine.system().now();
+  entry["start_cycle"] = machine.profile().start();  // of the supervisors, from power-on
   entry["instructions"] = statistics.instructions;
   entry["tiles"] = nlohmann::ordered_json::array();
   for (unsigned ipu = 0; ipu < machine.system().ipus(); ++ipu) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <map>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "hw/disassembler.h"
@@ -68,7 +69,15 @@ std::string stack_text(Machine& machine, TileRef tile, Address sp) {
 std::string tile_text(Machine& machine, TileRef tile) {
   std::string text;
   for (ContextId c = 0; c < kContexts; ++c) {
-    const ContextState state = model(machine, tile).context(c);
+    ContextState state = model(machine, tile).context(c);
+    // What is on its way through a pipeline counts: the chip has been told of it.
+    const auto& first = std::as_const(machine.system()).chip(tile.ipu).ipu().exception();
+    if (first && first->tile == tile.tile && first->exception.context == c) {
+      state.run = ContextState::Run::excepted;
+      state.mcause = first->exception.cause;
+      state.mepc = first->exception.pc;
+      state.mtval = first->exception.tval;
+    }
     if (c != 0 && state.run == ContextState::Run::idle) continue;
     text +=
         fmt::format("IPU {} tile {} {}: {}", tile.ipu, tile.tile, c == 0 ? "supervisor" : fmt::format("worker {}", c),

@@ -303,7 +303,7 @@ TEST(PcieErrors, PacketWithoutCompletionIsAFaultOfTheChip) {
   EXPECT_EQ(event.exception.value, 3u);
   EXPECT_EQ(event.exception.tile, 0u);
   EXPECT_GT(m.transport.now_ns() - begin, 100'000u);
-  EXPECT_LT(m.transport.now_ns() - begin, 200'000u);
+  EXPECT_LT(m.transport.now_ns() - begin, 400'000u);
 }
 
 TEST(PcieErrors, DriverTellsOfALinkThatIsLost) {
