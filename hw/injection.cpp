@@ -64,7 +64,9 @@ Injection parse_injection(const std::string& text, const std::string& where) {
     std::uint64_t value = 0;
     const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
     if (!is_name(key) || digits.empty() || error != std::errc() || stop != digits.data() + digits.size())
-      refuse(fmt::format("'{}' is not KEY=NUMBER with an unsigned number of 64 bits", part));
+      refuse(fmt::format("'{}' is not KEY=NUMBER with an unsigned number", part));
+    if (value > kInjectionMost)
+      refuse(fmt::format("'{}' is beyond the end of simulated time; the most is {}", part, kInjectionMost));
     if (!injection.values.emplace(key, value).second) refuse(fmt::format("'{}' is given twice", key));
   }
   return injection;

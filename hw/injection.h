@@ -15,6 +15,9 @@
 
 namespace tessera {
 
+/// Largest value of a key: as cycles of the slowest clock that a platform can have they fit into simulated time.
+inline constexpr std::uint64_t kInjectionMost = 1'000'000'000'000;
+
 struct Injection {
   std::string sort;   ///< "link", "pcie", "card"
   std::string place;  ///< "0.3", "1", "*"

@@ -14,7 +14,7 @@ void SyncUnit::set_active(unsigned tile, bool active) {
 }
 
 void SyncUnit::arrive(unsigned tile, const SyncArrival& arrival) {
-  if (!active_.at(tile) || arrived_[tile]) throw std::logic_error("sync: a tile arrived that is inactive or waits");
+  if (active_.at(tile) == 0 || arrived_[tile]) throw std::logic_error("sync: a tile arrived that is inactive or waits");
   arrived_[tile] = arrival;
   ++in_zone_.at(static_cast<std::size_t>(arrival.zone));
   ++count_;

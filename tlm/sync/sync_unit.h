@@ -40,10 +40,10 @@ struct SyncResult {
 
 class SyncUnit {
  public:
-  explicit SyncUnit(unsigned tiles) : active_(tiles, true), active_count_(tiles), arrived_(tiles) {}
+  explicit SyncUnit(unsigned tiles) : active_(tiles, 1), active_count_(tiles), arrived_(tiles) {}
 
   void set_active(unsigned tile, bool active);
-  [[nodiscard]] bool active(unsigned tile) const { return active_[tile]; }
+  [[nodiscard]] bool active(unsigned tile) const { return active_[tile] != 0; }
   [[nodiscard]] unsigned active_tiles() const { return active_count_; }
 
   void arrive(unsigned tile, const SyncArrival& arrival);
@@ -59,7 +59,7 @@ class SyncUnit {
  private:
   static constexpr std::size_t kZones = 5;
 
-  std::vector<bool> active_;
+  std::vector<std::uint8_t> active_;
   unsigned active_count_;
   std::vector<std::optional<SyncArrival>> arrived_;
   // Kept with each arrival, so that nothing has to be gathered when the last comes.

@@ -186,7 +186,8 @@ void Ipu::run_interval_tiles(Cycle limit) {
   };
   // By how far the first tiles go they tell what the others may cost: a guess, which decides about threads alone.
   // Whatever it decides, all tiles run, and those before the first that fails are settled, in order.
-  const std::size_t sample = pool_.threads() == 1 ? count : std::max<std::size_t>(1, count / 64);
+  const bool alone = pool_.threads() == 1;
+  const std::size_t sample = alone ? count : std::max<std::size_t>(1, count / 64);
   TilePool::Failure failure;
   for (std::size_t i = 0; i < count;) {
     const std::size_t end = std::min(count, i + sample);
@@ -199,8 +200,10 @@ void Ipu::run_interval_tiles(Cycle limit) {
       } catch (...) {
         if (!failure.error) failure = {i, std::current_exception()};
       }
-      const Cycle reached = std::max(seats_[t].stop.cycle, seats_[t].progress);
-      work += (reached - seats_[t].progress) * (tiles_[t]->mode() == TileMode::lockstep ? kLockstepWeight : 1);
+      if (!alone) {
+        const Cycle reached = std::max(seats_[t].stop.cycle, seats_[t].progress);
+        work += (reached - seats_[t].progress) * (tiles_[t]->mode() == TileMode::lockstep ? kLockstepWeight : 1);
+      }
       if (!failure.error) settle_at(i);
     }
     if (i == count || work * (count - i) / sample < kWorthThreads) continue;
@@ -378,16 +381,20 @@ void Ipu::release(Cycle z, bool vote) {
   if (hooks.released) hooks.released(config_.ipu, z);
   if (arrival_->zone != Zone::internal) close_windows(z);
   packets_move_ = packets_move_ || arrival_->zone != Zone::internal;
+  unsigned released = 0;
   for (unsigned t = 0; t < config_.tiles; ++t) {
     if (seats_[t].status != TileStatus::sync) continue;
     if (t + 4 < config_.tiles) prefetch(*tiles_[t + 4]);
     if (packets_move_) before_release(t, z);
     tiles_[t]->release(z, vote);
-    set_status(t, TileStatus::running);
-    seats_[t].progress = z;
-    seats_[t].exchanged = false;
+    Seat& seat = seats_[t];
+    seat.status = TileStatus::running;  // from sync: what set_status() counts is added once below
+    ++released;
+    seat.progress = z;
+    seat.exchanged = false;
     emit(t, MachineEvent::Kind::sync_release, z, static_cast<std::uint32_t>(arrival_->zone));
   }
+  running_ += released;
   arrival_.reset();
 }
 
