@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -28,7 +29,7 @@ void visit(P&& p, V&& v) {
   const std::uint64_t many = 1000000;
   v.text("name", p.name);
   v.text("description", p.description);
-  v.number("cards", p.cards, 1, 64);
+  v.number("cards", p.cards, 1, 32);  // root ports of one bus
   v.number("ipus_per_card", p.ipus_per_card, 1, 2);
   v.number("tiles", p.tiles, 1, 4095);
   v.number("tiles_per_column", p.tiles_per_column, 1, 4095);
@@ -315,6 +316,11 @@ class Reader {
 };
 
 std::string read_file(const std::string& path) {
+  // A device may have no end.
+  if (std::error_code error; std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error) &&
+                             !std::filesystem::is_fifo(path, error))
+    throw Error(Category::usage, "the platform is no file", path,
+                fmt::format("give a file or one of: {}", fmt::join(platform_names(), ", ")));
   std::ifstream in(path, std::ios::binary);
   std::ostringstream text;
   if (in) text << in.rdbuf();

@@ -148,6 +148,8 @@ int run_devices(Context& context, const DevicesOptions& options) {
       show_ipu(context, driver, ipu, on_card, options.all_links);
   }
   context.result["cycle"] = machine.system().now();
+  Shutdown::check();
+  machine.require_all_ipus();
   return 0;
 }
 

@@ -125,6 +125,14 @@ Machine::Machine(const Context& context, const MachineOptions& options, const Pl
 
 Machine::~Machine() = default;
 
+void Machine::require_all_ipus() const {
+  if (driver_->ipus() == platform_.ipus()) return;
+  throw Error(Category::device_exception,
+              fmt::format("{} of {} IPUs do not answer on PCI Express", platform_.ipus() - driver_->ipus(),
+                          platform_.ipus()),
+              "platform " + platform_.name, "look at its faults and at --inject: a link or an answer is lost");
+}
+
 void Machine::open_wave() {
   if (!options_.wave_from.empty()) wave_from_ = parse_wave_end(options_.wave_from, platform_);
   if (!options_.wave_to.empty()) wave_to_ = parse_wave_end(options_.wave_to, platform_);

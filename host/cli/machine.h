@@ -44,6 +44,9 @@ class Machine {
   ~Machine();
 
   [[nodiscard]] driver::Driver& driver() { return *driver_; }
+  /// Throws Error(device_exception) if PCI Express has shown fewer IPUs than the platform has: their numbers would be
+  /// those of others.
+  void require_all_ipus() const;
   [[nodiscard]] const Platform& platform() const { return platform_; }
   [[nodiscard]] System& system() { return *system_; }
   [[nodiscard]] profile::CycleProfile& profile() { return observers_.cycles; }

@@ -1,6 +1,7 @@
 // See machine_options.h.
 #include "host/cli/machine_options.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 #include <charconv>
@@ -53,6 +54,22 @@ void MachineOptions::add_to(CLI::App& app) {
   app.add_option("--wave-to", wave_to, "Last time in the waveform, likewise")->type_name("TIME");
 }
 
+namespace {
+
+/// The links of a topology by file among the first IPUs.
+void keep_links(Platform& platform) {
+  const unsigned n = platform.ipus();
+  auto& t = platform.topology;
+  const auto none = [n](unsigned a, unsigned b) { return a >= n || b >= n; };
+  t.bundles.erase(std::remove_if(t.bundles.begin(), t.bundles.end(), [&](const auto& l) { return none(l.a, l.b); }),
+                  t.bundles.end());
+  t.routes.erase(std::remove_if(t.routes.begin(), t.routes.end(),
+                                [&](const auto& r) { return none(r.from, r.to) || r.via >= n; }),
+                 t.routes.end());
+}
+
+}  // namespace
+
 Platform chosen_platform(const Platform& platform, unsigned ipus) {
   Platform chosen = platform;
   if (ipus == 0 || ipus == platform.ipus()) return chosen;
@@ -65,6 +82,7 @@ Platform chosen_platform(const Platform& platform, unsigned ipus) {
   if (ipus < platform.ipus_per_card) {
     chosen.ipus_per_card = ipus;
     chosen.cards = 1;
+    keep_links(chosen);
     return chosen;
   }
   if (ipus % platform.ipus_per_card != 0) {
@@ -72,6 +90,7 @@ Platform chosen_platform(const Platform& platform, unsigned ipus) {
                 "cards of platform " + platform.name + " have " + std::to_string(platform.ipus_per_card) + " IPUs");
   }
   chosen.cards = ipus / platform.ipus_per_card;
+  keep_links(chosen);
   return chosen;
 }
 

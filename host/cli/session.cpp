@@ -230,6 +230,7 @@ DeviceRun run_compiled(Machine& machine, const CompiledModel& compiled, const st
     return context_dump(machine, tile, static_cast<ContextId>(info.context));
   };
   DeviceRun run;
+  machine.require_all_ipus();
   engine::Engine engine(compiled.executable, machine.driver(), options);
   progress.phase("loading");
   engine.load();

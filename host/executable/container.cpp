@@ -327,6 +327,7 @@ class Checker {
     for (const Program& p : e_.programs) program(p);
     for (const Instance& i : e_.instances) {
       if (i.program >= e_.programs.size()) bad("program index", i.program, "instances");
+      if (i.ipu > 255) bad("IPU", i.ipu, "instances");  // of a remote address
     }
     for (const Stream& s : e_.streams) stream(s);
     for (std::size_t i = 0; i < e_.host_steps.size(); ++i) {

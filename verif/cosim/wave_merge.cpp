@@ -234,7 +234,9 @@ MergeResult merge_parts(const std::vector<MergeInput>& inputs, ScopePatterns& pa
   result.view = choose_view(inputs, variables);
 
   const Writer writer(fstWriterCreate(output.c_str(), 1));
-  if (!writer) throw std::runtime_error("cannot write " + output);
+  if (!writer) throw Error(Category::usage, "the waveform cannot be written", output,
+                          "check the folder, free space and the limit of open files (ulimit -n); --wave-scope selects "
+                          "fewer tiles");
   fstWriterSetTimescale(writer.get(), -12);
   fstWriterSetPackType(writer.get(), FST_WR_PT_LZ4);
   fstWriterSetVersion(writer.get(), "Tessera");

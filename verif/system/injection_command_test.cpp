@@ -152,6 +152,37 @@ TEST(DemoWithFaults, OfLinks) {
   EXPECT_EQ(Json::parse(read_file(directory + "/cleared.json")).at("cycles"), cycles);
 }
 
+TEST(DevicesWithFaults, AnIpuThatDoesNotAnswerIsAnError) {
+  // Its number would be another's: nothing may run on what is left.
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"devices"}, {"demo", "allreduce", "--bytes", "4KB"}}) {
+    std::vector<std::string> arguments = command;
+    for (const char* more : {"--platform", "c2", "--inject", "pcie=1:link_down"}) arguments.emplace_back(more);
+    const Outcome outcome = tessera(arguments);
+    EXPECT_EQ(outcome.exit_code, 5) << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr("1 of 2 IPUs do not answer on PCI Express"));
+  }
+}
+
+TEST(DevicesWithFaults, TimesBeyondTheEndAreRefused) {
+  const Outcome outcome = tessera({"devices", "--platform", "c2", "--inject", "link=0.0:down,at=29514790517935283"});
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("beyond the end of simulated time"));
+}
+
+TEST(Devices, TheFirstIpusOfATopologyByFileKeepTheirLinks) {
+  const std::string directory = scratch_directory();
+  auto platform = nlohmann::json::parse(tessera({"platforms", "pocket"}).out);
+  platform["cards"] = 3;
+  platform["topology"] = {{"links", {{0, 1, 1}, {1, 2, 1}}}, {"routes", nlohmann::json::array()}};
+  const std::string file = directory + "/line.json";
+  write_file(file, platform.dump(2));
+  for (const char* ipus : {"1", "2", "3"}) {
+    const Outcome outcome = tessera({"devices", "--platform", file, "--ipus", ipus});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  }
+}
+
 TEST(DevicesWithFaults, ShowWhatTheControllerSays) {
   const Outcome hot = tessera({"devices", "--platform", "pocket", "--inject", "card=0:over_temperature,mc=120000"});
   EXPECT_EQ(hot.exit_code, 0) << hot.err;
