@@ -52,6 +52,34 @@ TEST(DemoFull, AllReduceOf1MBOnTheServer) {
   EXPECT_LE(result.at("totals").at(0).at("ratio"), 1.65);
 }
 
+TEST(DemoFull, AllToAllOfAnIpuWithTilesOfEveryKind) {
+  const std::string directory = scratch_directory();
+  const Json plain = run_demo(directory, "tlm", {"alltoall", "--platform", "c2"});
+  EXPECT_EQ(plain.at("verified").at(0).at("values"), 1216U * 1215 * (1 + 2 + 8));
+  unsigned pieces = 0;
+  for (const Json& phase : plain.at("phases")) {
+    if (!phase.contains("ratio") || phase.at("ratio").is_null()) continue;
+    EXPECT_LE(phase.at("ratio"), 1.02) << phase.dump();
+    ++pieces;
+  }
+  EXPECT_EQ(pieces, 3U);
+  const Json mixed =
+      run_demo(directory, "mixed", {"alltoall", "--platform", "c2", "--rtl", "0,700", "--lockstep", "5"});
+  EXPECT_EQ(figures(mixed), figures(plain));
+  EXPECT_GT(mixed.at("lockstep").at("instructions"), 1000);
+  EXPECT_EQ(mixed.at("tiles").at("rtl"), 2);
+}
+
+TEST(DemoFull, WorkersOfACardWithTilesOfEveryKind) {
+  const std::string directory = scratch_directory();
+  const Json plain = run_demo(directory, "tlm", {"workers", "--platform", "c2"});
+  EXPECT_EQ(plain.at("verified").at(0).at("values"), 2U * 1216 * 6 * 12);
+  const Json mixed =
+      run_demo(directory, "mixed", {"workers", "--platform", "c2", "--rtl", "0:3,1:7", "--lockstep", "1:9"});
+  EXPECT_EQ(figures(mixed), figures(plain));
+  EXPECT_GT(mixed.at("lockstep").at("instructions"), 1000);
+}
+
 TEST(DemoFull, StencilOnOneIpu) {
   const Json result =
       run_twice({"stencil", "--platform", "c2", "--ipus", "1", "--size", "2048x2432", "--steps", "2"}, 2048 * 2432);
