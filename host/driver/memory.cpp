@@ -134,9 +134,13 @@ void Driver::load(const std::vector<unsigned>& ipus, const std::vector<LoadRecor
     if (!impl_->loader_done(impl_->at(ipu), limit) && failed == nullptr) failed = &impl_->at(ipu);
   impl_->heap.release(list);
   impl_->heap.release(image);
-  if (failed != nullptr)
-    throw Error(Category::device_exception, "the chip's loader stopped with an error", impl_->name(*failed),
-                "load before start, in a host sync or after reset");
+  if (failed != nullptr) {
+    const std::string errors = impl_->logged(*failed);
+    throw Error(Category::device_exception, "the chip's loader stopped with an error",
+                impl_->name(*failed) + (errors.empty() ? "" : "; " + errors),
+                errors.empty() ? "load before start, in a host sync or after reset"
+                               : "its reads of host memory failed: recover the IPU and load again");
+  }
 }
 
 void Driver::write_tile(unsigned ipu, unsigned tile, Address address, const std::uint32_t* words, std::size_t count) {

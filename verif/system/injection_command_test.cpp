@@ -103,6 +103,8 @@ TEST_F(RunWithFaults, OfPciExpress) {
       {"pcie=0:link_down" + at, 5, {"IPU 0", "the device is lost", "link lost at 02:00.0"}},
       {"pcie=0:link_down,for=1000" + at, 5, {"IPU 0", "the device is lost", "link lost at 02:00.0"}},
       {"pcie=0:link_down", 5, {"no IPU found on PCI Express"}},
+      {"pcie=0:poison_read", 5, {"loader stopped", "poisoned data at 03:00.0", "recover the IPU"}},  // while loading
+      {"pcie=0:abort,count=0", 5, {"loader stopped", "completer abort at 00:00.0"}},
   });
 }
 
