@@ -1,15 +1,13 @@
 #include "host/cli/digits_bench.h"
 
 #include <fmt/format.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <filesystem>
 
 #include "host/cli/model_inputs.h"
 #include "host/cli/session.h"
 #include "hw/error.h"
+#include "verif/bench/apart.h"
 #include "verif/cosim/shutdown.h"
 
 namespace tessera::cli {
@@ -48,38 +46,8 @@ nlohmann::json run_here(const Job& job, const std::string& mode) {
           {"wall", seconds.wall}};
 }
 
-[[noreturn]] void child(const Job& job, const std::string& mode, int pipe) {
-  std::string text;
-  try {
-    text = run_here(job, mode).dump();
-  } catch (const std::exception& error) {
-    text = nlohmann::json{{"error", error.what()}}.dump();
-  }
-  const bool written = write(pipe, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  _exit(written ? 0 : exit_code(Category::internal));
-}
-
 Run run_apart(const Job& job, const std::string& mode) {
-  int ends[2];
-  if (pipe(ends) != 0) throw Error(Category::internal, "cannot make a pipe", "bench", "close other programs");
-  const pid_t pid = fork();
-  if (pid < 0) throw Error(Category::internal, "cannot start a process", "bench", "close other programs");
-  if (pid == 0) {
-    close(ends[0]);
-    child(job, mode, ends[1]);
-  }
-  close(ends[1]);
-  std::string text;
-  char buffer[512];
-  for (ssize_t n = 1; n != 0;) {
-    n = read(ends[0], buffer, sizeof buffer);
-    if (n < 0 && errno != EINTR) break;
-    if (n > 0) text.append(buffer, static_cast<std::size_t>(n));
-  }
-  close(ends[0]);
-  int status = 0;
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
+  const std::string text = bench::run_apart([&] { return run_here(job, mode).dump(); });
   Shutdown::check();  // a signal ends parent and child
   const nlohmann::json result = nlohmann::json::parse(text, nullptr, false);
   if (!result.is_object() || result.contains("error"))

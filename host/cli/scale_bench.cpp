@@ -2,10 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <cstring>
 #include <functional>
 
@@ -14,6 +11,7 @@
 #include "tlm/system/system.h"
 #include "tlm/system/transport.h"
 #include "tlm/tile/assembler.h"
+#include "verif/bench/apart.h"
 #include "verif/bench/tile_machine.h"
 #include "verif/cosim/shutdown.h"
 
@@ -86,41 +84,23 @@ void boot_here(const Context& context, const Platform& platform, const BootLoad&
 
 struct BootFigures {
   double cpu = 0, wall = 0, peak = 0;  ///< seconds, seconds, bytes
-  bool good = false;
 };
 
 BootFigures boot_apart(const Context& context, const Platform& platform, const BootLoad& load) {
-  int ends[2];
-  if (pipe(ends) != 0) throw Error(Category::internal, "cannot make a pipe", "bench", "close other programs");
-  const pid_t pid = fork();
-  if (pid < 0) throw Error(Category::internal, "cannot start a process", "bench", "close other programs");
-  BootFigures figures;
-  if (pid == 0) {
-    close(ends[0]);
-    try {
-      const bench::Seconds seconds = bench::timed([&] { boot_here(context, platform, load); });
-      rusage usage{};
-      getrusage(RUSAGE_SELF, &usage);
-      figures = {seconds.cpu, seconds.wall, 1024.0 * static_cast<double>(usage.ru_maxrss), true};
-    } catch (const std::exception& error) {
-      fmt::print(stderr, "tessera bench: {}\n", error.what());
-    }
-    const bool written = write(ends[1], &figures, sizeof figures) == static_cast<ssize_t>(sizeof figures);
-    _exit(written ? 0 : exit_code(Category::internal));
-  }
-  close(ends[1]);
-  ssize_t n = 0;
-  while ((n = read(ends[0], &figures, sizeof figures)) < 0 && errno == EINTR) {
-  }
-  close(ends[0]);
-  int status = 0;
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
+  const std::string text = bench::run_apart([&] {
+    const bench::Seconds seconds = bench::timed([&] { boot_here(context, platform, load); });
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return nlohmann::json{{"cpu", seconds.cpu}, {"wall", seconds.wall}, {"peak_kib", usage.ru_maxrss}}.dump();
+  });
   Shutdown::check();  // a signal ends parent and child
-  if (n != static_cast<ssize_t>(sizeof figures) || !figures.good)
-    throw Error(Category::internal, "the machine of " + platform.name + " did not boot", "bench",
-                "run tessera bench scale --quick");
-  return figures;
+  const nlohmann::json result = nlohmann::json::parse(text, nullptr, false);
+  if (!result.is_object() || result.contains("error"))
+    throw Error(
+        Category::internal,
+        "the machine of " + platform.name + " did not boot: " + (result.is_object() ? result.value("error", "") : text),
+        "bench", "run tessera bench scale --quick");
+  return {result.at("cpu"), result.at("wall"), 1024.0 * result.at("peak_kib").get<double>()};
 }
 
 /// Boots a platform in each round: seconds and memory.

@@ -40,6 +40,16 @@ std::uint64_t covered(HeardWords heard) {
 
 }  // namespace
 
+FabricTiming FabricTiming::of(const Platform& platform) {
+  FabricTiming timing;
+  timing.base = platform.exchange.base;
+  for (unsigned t = 0; t < platform.tiles; ++t) {
+    timing.send.push_back(platform.send_delay(t));
+    timing.receive.push_back(platform.receive_delay(t));
+  }
+  return timing;
+}
+
 Cycle FabricTiming::smallest() const {
   if (send.empty()) return base;
   return base + *std::min_element(send.begin(), send.end()) + *std::min_element(receive.begin(), receive.end());

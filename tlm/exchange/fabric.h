@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "hw/platform.h"
 #include "hw/types.h"
 #include "tlm/tile/exchange_engine.h"
 #include "tlm/tile/tile_model.h"
@@ -24,6 +25,8 @@ struct FabricTiming {
   std::vector<Cycle> send;
   std::vector<Cycle> receive;
 
+  /// Of the tiles of an IPU.
+  [[nodiscard]] static FabricTiming of(const Platform& platform);
   [[nodiscard]] std::size_t tiles() const { return send.size(); }
   [[nodiscard]] Cycle delay(unsigned from, unsigned to) const { return base + send[from] + receive[to]; }
   /// Smallest and largest delay between any two tiles (a tile may listen to itself).

@@ -10,12 +10,7 @@
 namespace tessera {
 
 FabricTiming fabric_timing(const Platform& platform) {
-  FabricTiming timing;
-  timing.base = platform.exchange.base;
-  for (unsigned t = 0; t < platform.tiles; ++t) {
-    timing.send.push_back(platform.send_delay(t));
-    timing.receive.push_back(platform.receive_delay(t));
-  }
+  FabricTiming timing = FabricTiming::of(platform);
   // Words of a phase must be gone before anybody can listen in the next: the last is on its way at L, the tile syncs at
   // L + 10 at the earliest and listens from Z + 12 on.
   if (timing.largest() > platform.sync.internal + 22)

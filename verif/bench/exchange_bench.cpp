@@ -19,7 +19,7 @@ constexpr unsigned kWords = 256;
 class Phases {
  public:
   /// `replay`: phases seen before are copied again; else each is matched anew.
-  Phases(const Platform& platform, bool replay) : replay_(replay), fabric_(machine_timing(platform)) {
+  Phases(const Platform& platform, bool replay) : replay_(replay), fabric_(FabricTiming::of(platform)) {
     for (unsigned t = 0; t < platform.tiles; ++t) {
       TileConfig config;
       config.tile = t;

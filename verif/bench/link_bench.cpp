@@ -1,14 +1,12 @@
 #include "verif/bench/link_bench.h"
 
 #include <fmt/format.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <stdexcept>
 
 #include "tlm/link/link_port.h"
 #include "tlm/system/clock.h"
+#include "verif/bench/apart.h"
 
 namespace tessera::bench {
 
@@ -81,33 +79,7 @@ nlohmann::json measure(const Effort& effort, unsigned packets) {
 
 /// In a process of its own, since SystemC elaborates once in each.
 nlohmann::json measure_apart(const Effort& effort, unsigned packets) {
-  int ends[2];
-  if (pipe(ends) != 0) throw std::runtime_error("cannot make a pipe");
-  const pid_t pid = fork();
-  if (pid < 0) throw std::runtime_error("cannot start a process");
-  if (pid == 0) {
-    close(ends[0]);
-    std::string text;
-    try {
-      text = measure(effort, packets).dump();
-    } catch (const std::exception& error) {
-      text = nlohmann::json{{"error", error.what()}}.dump();
-    }
-    const bool written = write(ends[1], text.data(), text.size()) == static_cast<ssize_t>(text.size());
-    _exit(written ? 0 : 1);
-  }
-  close(ends[1]);
-  std::string text;
-  char buffer[4096];
-  for (ssize_t n = 1; n != 0;) {
-    n = read(ends[0], buffer, sizeof buffer);
-    if (n < 0 && errno != EINTR) break;
-    if (n > 0) text.append(buffer, static_cast<std::size_t>(n));
-  }
-  close(ends[0]);
-  int status = 0;
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
+  const std::string text = run_apart([&] { return measure(effort, packets).dump(); });
   nlohmann::json rounds = nlohmann::json::parse(text, nullptr, false);
   if (!rounds.is_array()) throw std::runtime_error("the link benchmark failed: " + text);
   return rounds;

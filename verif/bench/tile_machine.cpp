@@ -50,16 +50,6 @@ std::uint32_t word_of(unsigned tile, unsigned piece, unsigned word) { return til
 
 }  // namespace
 
-FabricTiming machine_timing(const Platform& platform) {
-  FabricTiming t;
-  t.base = platform.exchange.base;
-  for (unsigned tile = 0; tile < platform.tiles; ++tile) {
-    t.send.push_back(platform.send_delay(tile));
-    t.receive.push_back(platform.receive_delay(tile));
-  }
-  return t;
-}
-
 std::vector<std::uint64_t> piece_table(const FabricTiming& timing, unsigned tile, unsigned pieces, unsigned words) {
   // All sends of piece k stand on the spine in one moment, so a listener can take piece k of any tile then.
   const auto tiles = static_cast<unsigned>(timing.tiles());
@@ -84,7 +74,7 @@ TileMachine::TileMachine(const Platform& platform, const Superstep& superstep, u
   IpuConfig config;
   config.tiles = platform.tiles;
   config.sram_bytes = kMachineSram;
-  config.fabric = machine_timing(platform);
+  config.fabric = FabricTiming::of(platform);
   ipu_ = std::make_unique<Ipu>(
       config, [this](const TileConfig& c, TileMode) { return std::make_unique<TlmTile>(c, code_); }, pool_);
   const auto put = [this](unsigned t, Address at, const auto& words) {

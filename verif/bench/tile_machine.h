@@ -26,7 +26,6 @@ inline constexpr Address kMachineTable = kSramBase + 0x1000, kMachineOut = kSram
                          kMachineIn = kSramBase + 0x5000;
 inline constexpr std::uint32_t kMachineSram = 65536;
 
-[[nodiscard]] FabricTiming machine_timing(const Platform& platform);
 /// The table of one tile: header, sends, receives.
 [[nodiscard]] std::vector<std::uint64_t> piece_table(const FabricTiming& timing, unsigned tile, unsigned pieces,
                                                      unsigned words);
