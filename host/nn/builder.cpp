@@ -52,8 +52,20 @@ graph::Type type_of(model::Type type) {
   switch (type) {
     case model::Type::boolean:
       return graph::Type::boolean;
+    case model::Type::i8:
+      return graph::Type::i8;
+    case model::Type::u8:
+      return graph::Type::u8;
+    case model::Type::i16:
+      return graph::Type::i16;
+    case model::Type::u16:
+      return graph::Type::u16;
     case model::Type::i32:
       return graph::Type::i32;
+    case model::Type::u32:
+      return graph::Type::u32;
+    case model::Type::f16:
+      return graph::Type::f16;
     case model::Type::f32:
       return graph::Type::f32;
     default:

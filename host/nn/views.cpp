@@ -1,7 +1,7 @@
-#include "host/nn/views.h"
-
 #include <cstdlib>
 #include <stdexcept>
+
+#include "host/nn/lowering.h"
 
 namespace tessera::nn {
 
@@ -39,26 +39,9 @@ std::vector<Tensor> split(const Tensor& x, const model::SplitAttributes& attribu
 
 }  // namespace
 
-bool is_view(Op op) {
-  switch (op) {
-    case Op::Concat:
-    case Op::Expand:
-    case Op::Flatten:
-    case Op::Identity:
-    case Op::Reshape:
-    case Op::Slice:
-    case Op::Split:
-    case Op::Squeeze:
-    case Op::Transpose:
-    case Op::Unsqueeze:
-      return true;
-    default:
-      return false;
-  }
-}
+namespace {
 
-std::vector<Tensor> lower_view(const model::Model& model, const model::Node& node,
-                               const std::vector<Tensor>& operands) {
+std::vector<Tensor> views_of(const model::Model& model, const model::Node& node, const std::vector<Tensor>& operands) {
   const Tensor& x = operands.at(0);
   const model::Shape& result = model.value(node.outputs.at(0)).shape;
   const graph::Shape shape(result.begin(), result.end());
@@ -86,6 +69,24 @@ std::vector<Tensor> lower_view(const model::Model& model, const model::Node& nod
     default:
       throw std::logic_error("not a view");
   }
+}
+
+void lower_view(Lowering& lowering, const model::Node& node) {
+  std::vector<Tensor> operands;
+  for (const model::ValueId id : node.inputs) operands.push_back(lowering.materialised(id));
+  const auto views = views_of(lowering.model(), node, operands);
+  for (std::size_t i = 0; i < node.outputs.size(); ++i)
+    if (node.outputs[i] != model::kAbsent) lowering.view(node.outputs[i]) = views.at(i);
+}
+
+}  // namespace
+
+std::vector<Rule> view_rules() {
+  std::vector<Rule> rules;
+  for (const Op op : {Op::Concat, Op::Expand, Op::Flatten, Op::Identity, Op::Reshape, Op::Slice, Op::Split, Op::Squeeze,
+                      Op::Transpose, Op::Unsqueeze})
+    rules.push_back({op, lower_view});
+  return rules;
 }
 
 }  // namespace tessera::nn

@@ -3,17 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <iterator>
 
 namespace tessera::model {
 
 namespace {
 
-constexpr std::array<std::string_view, 35> kNames = {
-    "Abs",       "Add",       "Cast",       "Concat",          "Div",    "Exp",   "Expand",  "Flatten", "Gemm",
-    "Identity",  "Log",       "LogSoftmax", "MatMul",          "Max",    "Min",   "Mul",     "Neg",     "Relu",
-    "Reshape",   "Sigmoid",   "Slice",      "Softmax",         "Split",  "Sqrt",  "Squeeze", "Sub",     "Tanh",
-    "Transpose", "Unsqueeze", "Constant",   "ConstantOfShape", "Gather", "Range", "Shape",   "Size"};
+constexpr std::string_view kNames[] = {
+#define TESSERA_OPERATOR(name) #name,
+    TESSERA_OPERATORS(TESSERA_OPERATOR)
+#undef TESSERA_OPERATOR
+};
 
 struct AttributeText {
   std::string operator()(const NoAttributes&) const { return ""; }
@@ -35,6 +35,64 @@ struct AttributeText {
   }
   std::string operator()(const CastAttributes& a) const { return fmt::format(" to={}", name_of(a.to)); }
   std::string operator()(const ShapeOfAttributes& a) const { return fmt::format(" start={} end={}", a.start, a.end); }
+  std::string operator()(const ConvAttributes& a) const {
+    return fmt::format(" group={} kernel={} strides={} dilations={} pads={}{} output_padding={}", a.group,
+                       to_string(a.kernel), to_string(a.strides), to_string(a.dilations), to_string(a.pads_begin),
+                       to_string(a.pads_end), to_string(a.output_padding));
+  }
+  std::string operator()(const PoolAttributes& a) const {
+    return fmt::format(" kernel={} strides={} dilations={} pads={}{} ceil={} count_pad={} column_major={}",
+                       to_string(a.kernel), to_string(a.strides), to_string(a.dilations), to_string(a.pads_begin),
+                       to_string(a.pads_end), a.ceil_mode, a.count_include_pad, a.column_major);
+  }
+  std::string operator()(const NormAttributes& a) const {
+    return fmt::format(" epsilon={} axis={} axes={}", a.epsilon, a.axis, to_string(a.axes));
+  }
+  std::string operator()(const LrnAttributes& a) const {
+    return fmt::format(" alpha={} beta={} bias={} size={}", a.alpha, a.beta, a.bias, a.size);
+  }
+  std::string operator()(const ReduceAttributes& a) const {
+    return fmt::format(" axes={} keep={}", to_string(a.axes), a.keep_dims);
+  }
+  std::string operator()(const ArgAttributes& a) const {
+    return fmt::format(" axis={} keep={} last={}", a.axis, a.keep_dims, a.select_last);
+  }
+  std::string operator()(const ActivationAttributes& a) const {
+    return fmt::format(" alpha={} beta={} gamma={}", a.alpha, a.beta, a.gamma);
+  }
+  std::string operator()(const PadAttributes& a) const {
+    return fmt::format(" mode={} begin={} end={}", static_cast<int>(a.mode), to_string(a.begin), to_string(a.end));
+  }
+  std::string operator()(const RecurrentAttributes& a) const {
+    return fmt::format(" direction={} hidden={} activations={} alpha={} beta={} clip={} lbr={} if={} batch_first={}",
+                       static_cast<int>(a.direction), a.hidden, fmt::join(a.activations, ","), fmt::join(a.alpha, ","),
+                       fmt::join(a.beta, ","), a.clip ? fmt::format("{}", *a.clip) : "-", a.linear_before_reset,
+                       a.input_forget, a.batch_first);
+  }
+  std::string operator()(const ScatterAttributes& a) const {
+    return fmt::format(" axis={} reduction={}", a.axis, static_cast<int>(a.reduction));
+  }
+  std::string operator()(const GatherNdAttributes& a) const { return fmt::format(" batch_dims={}", a.batch_dims); }
+  std::string operator()(const TopKAttributes& a) const {
+    return fmt::format(" axis={} k={} largest={} sorted={}", a.axis, a.k, a.largest, a.sorted);
+  }
+  std::string operator()(const OneHotAttributes& a) const { return fmt::format(" axis={} depth={}", a.axis, a.depth); }
+  std::string operator()(const CumSumAttributes& a) const {
+    return fmt::format(" axis={} exclusive={} reverse={}", a.axis, a.exclusive, a.reverse);
+  }
+  std::string operator()(const TriluAttributes& a) const { return fmt::format(" upper={} k={}", a.upper, a.k); }
+  std::string operator()(const DepthSpaceAttributes& a) const {
+    return fmt::format(" block={} crd={}", a.block, a.column_row_depth);
+  }
+  std::string operator()(const ModAttributes& a) const { return fmt::format(" fmod={}", a.fmod); }
+  std::string operator()(const IsInfAttributes& a) const {
+    return fmt::format(" negative={} positive={}", a.negative, a.positive);
+  }
+  std::string operator()(const EinsumAttributes& a) const { return " equation=" + a.equation; }
+  std::string operator()(const LossAttributes& a) const {
+    return fmt::format(" reduction={} ignore={}", static_cast<int>(a.reduction),
+                       a.ignore_index ? fmt::format("{}", *a.ignore_index) : "-");
+  }
 };
 
 std::string value_text(const Model& model, ValueId id) {
@@ -52,15 +110,26 @@ std::string value_text(const Model& model, ValueId id) {
 
 }  // namespace
 
-std::string_view name_of(Op op) { return kNames.at(static_cast<std::size_t>(op)); }
+std::string_view name_of(Op op) { return kNames[static_cast<std::size_t>(op)]; }
 
 std::optional<Op> find_op(std::string_view name) {
-  const auto* found = std::find(kNames.begin(), kNames.end(), name);
-  if (found == kNames.end()) return std::nullopt;
-  return static_cast<Op>(found - kNames.begin());
+  const auto* found = std::find(std::begin(kNames), std::end(kNames), name);
+  if (found == std::end(kNames)) return std::nullopt;
+  return static_cast<Op>(found - std::begin(kNames));
 }
 
-bool runs_on_machine(Op op) { return op < Op::Constant; }
+bool runs_on_machine(Op op) {
+  switch (op) {
+    case Op::Constant:
+    case Op::ConstantOfShape:
+    case Op::Range:
+    case Op::Shape:
+    case Op::Size:
+      return false;
+    default:
+      return true;
+  }
+}
 
 std::string to_text(const Model& model) {
   std::string text;

@@ -9,98 +9,15 @@
 #include <variant>
 #include <vector>
 
-#include "host/onnx/tensor.h"
+#include "host/onnx/attributes.h"
+#include "host/onnx/op.h"
 
 namespace tessera::model {
-
-enum class Op : std::uint8_t {
-  // Run on the machine.
-  Abs,
-  Add,
-  Cast,
-  Concat,
-  Div,
-  Exp,
-  Expand,
-  Flatten,
-  Gemm,
-  Identity,
-  Log,
-  LogSoftmax,
-  MatMul,
-  Max,
-  Min,
-  Mul,
-  Neg,
-  Relu,
-  Reshape,
-  Sigmoid,
-  Slice,
-  Softmax,
-  Split,
-  Sqrt,
-  Squeeze,
-  Sub,
-  Tanh,
-  Transpose,
-  Unsqueeze,
-  // Only ever folded: what exporters write to compute shapes.
-  Constant,
-  ConstantOfShape,
-  Gather,
-  Range,
-  Shape,
-  Size,
-};
-
-/// "MatMul", ...
-[[nodiscard]] std::string_view name_of(Op op);
-[[nodiscard]] std::optional<Op> find_op(std::string_view name);
-/// False for operators that import must have folded.
-[[nodiscard]] bool runs_on_machine(Op op);
 
 /// Index into Model::values.
 using ValueId = std::uint32_t;
 /// An optional input that is not given.
 inline constexpr ValueId kAbsent = ~ValueId{0};
-
-struct NoAttributes {};
-struct GemmAttributes {
-  float alpha = 1.0F, beta = 1.0F;
-  bool transpose_a = false, transpose_b = false;
-};
-/// Softmax, LogSoftmax, Concat, Flatten, Gather: axis, normalised to 0 .. rank (Flatten: 0 .. rank inclusive).
-struct AxisAttributes {
-  std::int64_t axis = 0;
-};
-/// Squeeze, Unsqueeze: sorted, normalised. Squeeze without axes drops every axis of extent 1.
-struct AxesAttributes {
-  std::optional<std::vector<std::int64_t>> axes;
-};
-struct TransposeAttributes {
-  std::vector<std::int64_t> permutation;  ///< axis k of the result is axis permutation[k]
-};
-/// Reshape: 0 copies the extent (unless allow_zero), -1 takes the rest. Expand: shape to broadcast with.
-struct ShapeAttributes {
-  std::vector<std::int64_t> shape;
-  bool allow_zero = false;
-};
-/// As in the model: starts and ends may be negative or far out of range; axes normalised, steps given.
-struct SliceAttributes {
-  std::vector<std::int64_t> starts, ends, axes, steps;
-};
-struct SplitAttributes {
-  std::int64_t axis = 0;
-  std::vector<std::int64_t> sizes;
-};
-struct CastAttributes {
-  Type to = Type::f32;
-};
-struct ShapeOfAttributes {
-  std::int64_t start = 0, end = 0;  ///< Shape: slice of the extents, normalised
-};
-using Attributes = std::variant<NoAttributes, GemmAttributes, AxisAttributes, AxesAttributes, TransposeAttributes,
-                                ShapeAttributes, SliceAttributes, SplitAttributes, CastAttributes, ShapeOfAttributes>;
 
 struct Value {
   std::string name;

@@ -1,0 +1,86 @@
+#include "host/nn/lowering.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "hw/error.h"
+
+namespace tessera::nn {
+
+using graph::Program;
+using graph::Tensor;
+using model::Model;
+using model::Node;
+using model::Op;
+using model::Value;
+using model::ValueId;
+
+Lowering::Lowering(const Model& model, const Options& options, graph::Graph& graph)
+    : model_(model), options_(options), graph_(graph), builder_(graph, options.tiles), views_(model.values.size()) {
+  for (const Node& node : model.nodes) all_weight_bytes_ += weight_bytes(model, node);
+}
+
+void Lowering::run() {
+  std::vector<std::string> refused;
+  for (const Node& node : model_.nodes) {
+    const Rule* rule = find_rule(node.op);
+    const std::string why = rule == nullptr ? "no lowering" : rule->refuse == nullptr ? "" : rule->refuse(model_, node);
+    if (!why.empty()) refused.push_back(fmt::format("node '{}' ({}): {}", node.name, name_of(node.op), why));
+  }
+  if (!refused.empty())
+    throw Error(Category::unsupported, fmt::format("the machine does not run:\n  {}", fmt::join(refused, "\n  ")),
+                model_.file, "docs/onnx.md lists operators and types");
+  for (const Node& node : model_.nodes) {
+    std::vector<Program> before;
+    before.swap(builder_.steps());
+    find_rule(node.op)->lower(*this, node);
+    before.swap(builder_.steps());
+    if (!before.empty()) builder_.steps().push_back(Program::sequence(std::move(before), node.name));
+    if (!options_.expose_nodes) continue;
+    for (const ValueId id : node.outputs)
+      if (id != model::kAbsent && views_[id].valid() && views_[id].elements() > 0)
+        graph_.expose(model_.value(id).name, views_[id], node.name);
+  }
+}
+
+Tensor Lowering::materialised(ValueId id) {
+  const Value& value = model_.value(id);
+  if (!views_[id].valid()) views_[id] = builder_.linear_constant(*value.constant, value.name);
+  return views_[id];
+}
+
+Operand Lowering::operand(ValueId id) {
+  const Value& value = model_.value(id);
+  if (value.constant && !views_[id].valid()) return {{}, &*value.constant};
+  return {views_[id], nullptr};
+}
+
+const model::Tensor* Lowering::keep(model::Tensor tensor) {
+  made_.push_back(std::move(tensor));
+  return &made_.back();
+}
+
+std::uint64_t weight_bytes(const Model& model, const Node& node) {
+  const bool weighted = node.op == Op::MatMul || node.op == Op::Gemm || node.op == Op::Conv;
+  if (!weighted || !model.value(node.inputs.at(1)).constant) return 0;
+  return model.value(node.inputs.at(1)).constant->data.size();
+}
+
+const Rule* find_rule(Op op) {
+  static const std::vector<const Rule*> kTable = [] {
+    static std::vector<std::vector<Rule>> families = {view_rules(), basic_rules(), matrix_rules()};
+    std::vector<const Rule*> table;
+    for (const auto& family : families)
+      for (const Rule& rule : family) {
+        const auto index = static_cast<std::size_t>(rule.op);
+        if (table.size() <= index) table.resize(index + 1, nullptr);
+        table[index] = &rule;
+      }
+    return table;
+  }();
+  const auto index = static_cast<std::size_t>(op);
+  return index < kTable.size() ? kTable[index] : nullptr;
+}
+
+}  // namespace tessera::nn

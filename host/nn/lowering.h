@@ -1,0 +1,86 @@
+// What the lowering of one operator sees: the model, the builder of the machine's graph, views of values that were
+// lowered before; and the table of rules, one for each operator. Internal to host/nn.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "host/nn/builder.h"
+#include "host/nn/lower.h"
+#include "host/nn/operators.h"
+
+namespace tessera::nn {
+
+/// State of lowering one model. Rules read operands by operand() or materialised() and set view() of every output.
+class Lowering {
+ public:
+  /// model: with the shapes of one round of the batch loop.
+  Lowering(const model::Model& model, const Options& options, graph::Graph& graph);
+
+  /// Steps of the nodes; the model's inputs must have their views.
+  void run();
+
+  [[nodiscard]] const model::Model& model() const { return model_; }
+  [[nodiscard]] const Options& options() const { return options_; }
+  [[nodiscard]] Builder& builder() { return builder_; }
+  /// View of a value; not valid: a constant without a place, or not lowered yet.
+  [[nodiscard]] graph::Tensor& view(model::ValueId id) { return views_.at(id); }
+  [[nodiscard]] std::vector<PlanNote>& notes() { return notes_; }
+
+  /// Operand i of a node as the model knows it.
+  [[nodiscard]] const model::Value& in(const model::Node& node, std::size_t i) const {
+    return model_.value(node.inputs.at(i));
+  }
+  [[nodiscard]] const model::Value& out(const model::Node& node, std::size_t i = 0) const {
+    return model_.value(node.outputs.at(i));
+  }
+  [[nodiscard]] static bool has(const model::Node& node, std::size_t i) {
+    return i < node.inputs.size() && node.inputs[i] != model::kAbsent;
+  }
+  [[nodiscard]] static bool wants(const model::Node& node, std::size_t i) {
+    return i < node.outputs.size() && node.outputs[i] != model::kAbsent;
+  }
+  /// The value as a view; a constant gets a place of its own, row-major over the tiles.
+  [[nodiscard]] graph::Tensor materialised(model::ValueId id);
+  /// The value as a view, or as a constant that the rule places itself.
+  [[nodiscard]] Operand operand(model::ValueId id);
+  /// Keeps a constant that a rule made for as long as the lowering.
+  [[nodiscard]] const model::Tensor* keep(model::Tensor tensor);
+  /// Bytes of all constant operands that are weights (second operands of products, kernels), for sharing memory.
+  [[nodiscard]] std::uint64_t all_weight_bytes() const { return all_weight_bytes_; }
+
+ private:
+  void lower_node(const model::Node& node);
+
+  const model::Model& model_;
+  const Options& options_;
+  graph::Graph& graph_;
+  Builder builder_;
+  std::vector<graph::Tensor> views_;  ///< by ValueId
+  std::deque<model::Tensor> made_;    ///< constants made by rules; addresses stay
+  std::vector<PlanNote> notes_;
+  std::uint64_t all_weight_bytes_ = 0;
+};
+
+/// How an operator is lowered. Its gradient will stand beside `lower`.
+struct Rule {
+  model::Op op;
+  /// Appends steps and sets the views of the node's outputs. Throws Error (unsupported, does_not_fit) naming the node.
+  void (*lower)(Lowering& lowering, const model::Node& node);
+  /// Why this node (its types, attributes) cannot be lowered; empty if it can. May be null: always can.
+  std::string (*refuse)(const model::Model& model, const model::Node& node) = nullptr;
+};
+
+/// Rules by family, one function a file under host/nn; rules.cpp joins them.
+[[nodiscard]] std::vector<Rule> view_rules();
+[[nodiscard]] std::vector<Rule> basic_rules();
+[[nodiscard]] std::vector<Rule> matrix_rules();
+
+/// The rule of an operator, nullptr if there is none.
+[[nodiscard]] const Rule* find_rule(model::Op op);
+
+/// Bytes of a node's constant weight operand; 0 if it has none.
+[[nodiscard]] std::uint64_t weight_bytes(const model::Model& model, const model::Node& node);
+
+}  // namespace tessera::nn
