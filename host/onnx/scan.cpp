@@ -48,10 +48,23 @@ std::int64_t domain_version(const ::onnx::ModelProto& proto, const std::string& 
   return 0;
 }
 
+/// Operators that translation and inference know so far.
+bool translatable(Op op) {
+  static const std::set<Op> kKnown = {
+      Op::Abs,      Op::Add,  Op::Cast,       Op::Concat,    Op::Constant, Op::ConstantOfShape,
+      Op::Div,      Op::Exp,  Op::Expand,     Op::Flatten,   Op::Gather,   Op::Gemm,
+      Op::Identity, Op::Log,  Op::LogSoftmax, Op::MatMul,    Op::Max,      Op::Min,
+      Op::Mul,      Op::Neg,  Op::Range,      Op::Relu,      Op::Reshape,  Op::Shape,
+      Op::Sigmoid,  Op::Size, Op::Slice,      Op::Softmax,   Op::Split,    Op::Sqrt,
+      Op::Squeeze,  Op::Sub,  Op::Tanh,       Op::Transpose, Op::Unsqueeze};
+  return kKnown.count(op) != 0;
+}
+
 /// Why the machine does not run this node; empty if it does.
 std::string reason(const ::onnx::NodeProto& node, const std::map<std::string, std::string>& types,
                    const ImportOptions& options) {
-  if (!default_domain(node.domain()) || !find_op(node.op_type())) return "operator not supported";
+  const auto op = find_op(node.op_type());
+  if (!default_domain(node.domain()) || !op || !translatable(*op)) return "operator not supported";
   std::set<std::string> accepted = {"f32", "i32", "i64", "bool", "?"};
   if (options.narrow_f64) accepted.insert("f64");
   for (const auto* names : {&node.input(), &node.output()})
