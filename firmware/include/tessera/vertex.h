@@ -18,13 +18,20 @@
  * The same source builds for the host: pointers are then host pointers and a multi-vertex runs its six workers in
  * order. Results are the same bits as on a tile if every f32 result of arithmetic goes through tessera_f32 (NaNs of the
  * tile are canonical), fused operations are written as tessera_fma, and f32 to integer conversion as
- * tessera_f32_to_i32.
+ * tessera_f32_to_i32. f16 data are bits; tessera_f16_to_f32 and tessera_f32_to_f16 convert them. Code in x_block has a
+ * plain body for the host beside it, with what tessera/xtile_host.h offers.
  */
 #ifndef TESSERA_VERTEX_H_
 #define TESSERA_VERTEX_H_
 
 #include <stddef.h>
 #include <stdint.h>
+
+#ifdef __riscv
+#include "tessera/xtile.h"
+#else
+#include "tessera/xtile_host.h"
+#endif
 
 typedef uint8_t bool8; /* 0 or 1 */
 typedef int8_t i8;
@@ -248,6 +255,24 @@ static inline i32 tessera_f32_to_i32_nearest(f32 value) {
   if (value != value || value >= 2147483648.0f) return INT32_MAX;
   if (value < -2147483648.0f) return INT32_MIN;
   return (i32)__builtin_rintf(value);
+#endif
+}
+
+/* Exact; a NaN becomes the canonical one. */
+static inline f32 tessera_f16_to_f32(f16 value) {
+#ifdef __riscv
+  return x_cvt_f32_f16((f16x1){x_from_bits(value)});
+#else
+  return tessera_f32_from_bits(tessera_host_f32_of_f16(value));
+#endif
+}
+
+/* Rounds to nearest even, beyond the largest to infinity; a NaN becomes the canonical one. */
+static inline f16 tessera_f32_to_f16(f32 value) {
+#ifdef __riscv
+  return (f16)x_bits(x_cvt_f16_f32(value).r0);
+#else
+  return tessera_host_f16_of_f32(tessera_f32_bits(value));
 #endif
 }
 
