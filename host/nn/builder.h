@@ -44,6 +44,11 @@ class Builder {
   [[nodiscard]] graph::Tensor linear(graph::Type type, const graph::Shape& shape, const std::string& name);
   /// A constant laid out likewise.
   [[nodiscard]] graph::Tensor linear_constant(const model::Tensor& value, const std::string& name);
+  /// A new variable in home layout (home.h): [C / b][positions][b] with b = home_block(type, C) channels of axis
+  /// `channel_axis`, spread over all tiles in equal shares of whole groups of b. Row-major as linear() if no block
+  /// divides C. The view has `shape`.
+  [[nodiscard]] graph::Tensor home(graph::Type type, const graph::Shape& shape, std::size_t channel_axis,
+                                   const std::string& name);
   /// A variable with one copy of a one-element tensor for each tile: [tiles].
   [[nodiscard]] graph::Tensor on_every_tile(const graph::Tensor& scalar, const std::string& name);
   [[nodiscard]] graph::Tensor constant_on_every_tile(const model::Tensor& scalar, const std::string& name);
