@@ -85,6 +85,20 @@ Tensor Graph::add_constant(Type type, Shape shape, std::vector<std::uint8_t> dat
   return tensor;
 }
 
+Tensor Graph::whole(VariableId id) const {
+  const Variable& v = variables_.at(id.index);
+  return {v.type, v.shape, id};
+}
+
+Tensor Graph::add_like(VariableId id, std::vector<std::uint8_t> data, std::string name) {
+  const Variable original = variables_.at(id.index);
+  const Tensor result = add_constant(original.type, original.shape, std::move(data), std::move(name));
+  variables_.back().mapping = original.mapping;
+  return result;
+}
+
+void Graph::make_variable(VariableId id) { variables_.at(id.index).data.reset(); }
+
 void Graph::keep(const Tensor& tensor) {
   check_tensor(tensor, "keep");
   for (const Box& box : tensor.boxes()) variables_[box.variable.index].keep = true;

@@ -124,6 +124,12 @@ class Graph {
     if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
     return add_constant(type, std::move(shape), std::move(bytes), std::move(name));
   }
+  /// The whole of a variable.
+  [[nodiscard]] Tensor whole(VariableId id) const;
+  /// A constant of the type, shape and mapping of a variable.
+  Tensor add_like(VariableId id, std::vector<std::uint8_t> data, std::string name);
+  /// Makes a variable of a constant: its contents are dropped, all else stays.
+  void make_variable(VariableId id);
   /// Keeps the variables of a view live from their first write to the end of the program.
   void keep(const Tensor& tensor);
 

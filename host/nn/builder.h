@@ -34,6 +34,7 @@ class Builder {
   Builder(graph::Graph& graph, unsigned tiles) : graph_(graph), tiles_(tiles) {}
 
   [[nodiscard]] graph::Graph& graph() { return graph_; }
+  [[nodiscard]] const graph::Graph& graph() const { return graph_; }
   [[nodiscard]] unsigned tiles() const { return tiles_; }
   [[nodiscard]] std::vector<graph::Program>& steps() { return steps_; }
   void execute(graph::ComputeSetId set) { steps_.push_back(graph::Program::execute(set)); }

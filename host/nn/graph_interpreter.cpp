@@ -68,6 +68,8 @@ void GraphInterpreter::step(const Program& program) {
     write(copy->dst, read(copy->src));
   } else if (const auto* repeat = std::get_if<Program::Repeat>(&program.node())) {
     for (std::uint32_t i = 0; i < repeat->count; ++i) step(*repeat->body);
+  } else if (const auto* call = std::get_if<Program::Call>(&program.node())) {
+    step(graph_.functions().at(call->function.index).body);
   } else if (const auto* in = std::get_if<Program::StreamIn>(&program.node())) {
     std::vector<std::uint8_t> bytes(in->dst.elements() * size_of(in->dst.type()));
     sources_.at(graph_.streams().at(in->stream.index).name)(stream_steps_[in->stream.index]++, bytes.data());

@@ -22,7 +22,7 @@ class GraphInterpreter {
   explicit GraphInterpreter(const graph::Graph& graph);
   void connect_input(const std::string& stream, Source source) { sources_[stream] = std::move(source); }
   void connect_output(const std::string& stream, Sink sink) { sinks_[stream] = std::move(sink); }
-  /// Sequence, Execute, Copy, Repeat and streams; other steps are a logic error. Checks that a vertex's fields are
+  /// Sequence, Execute, Copy, Repeat, Call and streams; other steps are a logic error. Checks that a vertex's fields are
   /// contiguous and lie on its tile.
   void run(const std::string& entry = "main");
 

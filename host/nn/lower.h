@@ -20,7 +20,8 @@ struct Options {
   std::uint32_t sram_bytes = 256 * 1024;  ///< of a tile
   std::int64_t chunk = 0;                 ///< rows a step of the batch loop; 0: by cost
   unsigned replicas = 1;                  ///< IPUs that share the rows of the batch; more than rows are not used
-  bool expose_nodes = false;              ///< make every node's result readable by the host (--check); costs memory
+  bool outline = true;        ///< repeated clusters of nodes become one function that is called (host/nn/clusters.h)
+  bool expose_nodes = false;  ///< make every node's result readable by the host (--check); costs memory
 };
 
 /// A stream and the model's tensor that it carries.

@@ -9,8 +9,8 @@
 
 #include "host/golden/compare.h"
 #include "host/golden/evaluate.h"
-#include "host/nn/graph_interpreter.h"
 #include "host/nn/matmul_plan.h"
+#include "host/nn/run_lowered.h"
 #include "host/onnx/import.h"
 #include "host/onnx/tensor_io.h"
 #include "host/onnx/test_models.h"
@@ -36,26 +36,6 @@ std::vector<std::string> open_extents(std::size_t rank) {
   std::vector<std::string> result;
   for (std::size_t k = 0; k < rank; ++k) result.push_back("d" + std::to_string(k));
   return result;
-}
-
-/// Runs a lowered graph on the host.
-std::vector<Tensor> execute(const Lowered& lowered, const std::vector<Tensor>& inputs) {
-  graph::validate(lowered.graph);
-  GraphInterpreter interpreter(lowered.graph);
-  std::vector<Tensor> results;
-  for (const Binding& output : lowered.outputs) results.emplace_back(output.type, output.shape);
-  for (std::size_t i = 0; i < inputs.size(); ++i)
-    interpreter.connect_input(lowered.inputs.at(i).stream, [&, i](std::uint64_t step, std::uint8_t* bytes) {
-      fill_step(lowered.inputs[i], inputs[i], step, bytes);
-    });
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    if (!lowered.outputs[i].streamed()) results[i] = lowered.outputs[i].known;
-    interpreter.connect_output(lowered.outputs[i].stream, [&, i](std::uint64_t step, const std::uint8_t* bytes) {
-      drain_step(lowered.outputs[i], results[i], step, bytes);
-    });
-  }
-  interpreter.run();
-  return results;
 }
 
 /// All outputs of a model against the reference.

@@ -4,9 +4,16 @@
 
 #include <algorithm>
 
+#include "host/nn/outline.h"
 #include "hw/error.h"
 
 namespace tessera::nn {
+
+namespace {
+
+constexpr std::size_t kLeastOutlined = 8;  // nodes saved: fewer do not pay for the copies of a call
+
+}  // namespace
 
 using graph::Program;
 using graph::Tensor;
@@ -21,7 +28,7 @@ Lowering::Lowering(const Model& model, const Options& options, graph::Graph& gra
   for (const Node& node : model.nodes) all_weight_bytes_ += weight_bytes(model, node);
 }
 
-void Lowering::run() {
+void Lowering::check() const {
   std::vector<std::string> refused;
   for (const Node& node : model_.nodes) {
     const Rule* rule = find_rule(node.op);
@@ -31,17 +38,40 @@ void Lowering::run() {
   if (!refused.empty())
     throw Error(Category::unsupported, fmt::format("the machine does not run:\n  {}", fmt::join(refused, "\n  ")),
                 model_.file, "docs/onnx.md lists operators and types");
-  for (const Node& node : model_.nodes) {
-    std::vector<Program> before;
-    before.swap(builder_.steps());
-    find_rule(node.op)->lower(*this, node);
-    before.swap(builder_.steps());
-    if (!before.empty()) builder_.steps().push_back(Program::sequence(std::move(before), node.name));
-    if (!options_.expose_nodes) continue;
-    for (const ValueId id : node.outputs)
-      if (id != model::kAbsent && views_[id].valid() && views_[id].elements() > 0)
-        graph_.expose(model_.value(id).name, views_[id], node.name);
+}
+
+void Lowering::run() {
+  check();
+  const std::vector<Cluster> clusters =
+      options_.outline ? find_clusters(model_, kLeastOutlined) : std::vector<Cluster>();
+  auto cluster = clusters.begin();
+  for (std::size_t i = 0; i < model_.nodes.size();) {
+    if (cluster != clusters.end() && cluster->first == i) {
+      const Cluster& here = *cluster++;
+      if (lower_cluster(*this, here)) {
+        i += here.length * here.count;
+        continue;
+      }
+    }
+    lower_one(i);
+    if (options_.expose_nodes)
+      for (const ValueId id : model_.nodes[i].outputs) expose(id, model_.nodes[i].name);
+    ++i;
   }
+}
+
+void Lowering::lower_one(std::size_t index) {
+  const Node& node = model_.nodes[index];
+  std::vector<Program> before;
+  before.swap(builder_.steps());
+  find_rule(node.op)->lower(*this, node);
+  before.swap(builder_.steps());
+  if (!before.empty()) builder_.steps().push_back(Program::sequence(std::move(before), node.name));
+}
+
+void Lowering::expose(ValueId id, const std::string& node) {
+  if (options_.expose_nodes && id != model::kAbsent && views_[id].valid() && views_[id].elements() > 0)
+    graph_.expose(model_.value(id).name, views_[id], node);
 }
 
 Tensor Lowering::materialised(ValueId id) {

@@ -45,13 +45,17 @@ class Lowering {
   [[nodiscard]] graph::Tensor materialised(model::ValueId id);
   /// The value as a view, or as a constant that the rule places itself.
   [[nodiscard]] Operand operand(model::ValueId id);
+  /// Lowers one node by its rule, its steps in a sequence of its name.
+  void lower_one(std::size_t node);
+  /// Makes a value readable by the host under its name, as the result of `node`.
+  void expose(model::ValueId id, const std::string& node);
   /// Keeps a constant that a rule made for as long as the lowering.
   [[nodiscard]] const model::Tensor* keep(model::Tensor tensor);
   /// Bytes of all constant operands that are weights (second operands of products, kernels), for sharing memory.
   [[nodiscard]] std::uint64_t all_weight_bytes() const { return all_weight_bytes_; }
 
  private:
-  void lower_node(const model::Node& node);
+  void check() const;
 
   const model::Model& model_;
   const Options& options_;

@@ -131,6 +131,8 @@ bool runs_on_machine(Op op) {
   }
 }
 
+std::string attributes_text(const Attributes& attributes) { return std::visit(AttributeText{}, attributes); }
+
 std::string to_text(const Model& model) {
   std::string text;
   for (const ValueId id : model.inputs) text += "input " + value_text(model, id) + "\n";

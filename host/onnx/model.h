@@ -70,6 +70,9 @@ struct SliceRange {
 };
 [[nodiscard]] std::vector<SliceRange> resolve(const SliceAttributes& slice, const Shape& input);
 
+/// Attributes as text: equal text, equal attributes.
+[[nodiscard]] std::string attributes_text(const Attributes& attributes);
+
 /// Text of the whole model, values by name and constants by contents: equal text, equal model.
 [[nodiscard]] std::string to_text(const Model& model);
 
