@@ -420,8 +420,13 @@ TEST(Compiler, WrongGraphsAreToldBeforeAnythingElse) {
   Graph h(1);
   const Tensor x = h.add_variable(Type::i32, {1}, "x");
   h.map(x, 0);
-  h.add_entry("main", Program::switch_(x, {}));
-  expect_says(message_of(Category::unsupported, [&] { (void)compile_for_pocket(h); }), {"Switch", "main"});
+  const Tensor narrow = h.add_variable(Type::u8, {1}, "narrow");
+  h.map(narrow, 0);
+  h.add_entry("main", Program::switch_(narrow, {}));
+  expect_says(message_of(Category::usage, [&] { (void)compile_for_pocket(h); }), {"selector narrow", "i32 or u32"});
+  Graph silent(1);
+  silent.add_entry("main", Program::abort(""));
+  expect_says(message_of(Category::usage, [&] { (void)compile_for_pocket(silent); }), {"abort without a message"});
   Graph d(1);
   const Tensor y = d.add_variable(Type::i32, {1}, "y");
   d.map(y, 0);

@@ -160,6 +160,9 @@ class Generator {
       case Node::Kind::branch:
         branch(node);
         break;
+      case Node::Kind::choice:
+        choice(node);
+        break;
       case Node::Kind::call:
         check_depth(frames_ + depth_of(node.index), node.path);
         as_.jal(ra, functions_[node.index]);
@@ -295,6 +298,47 @@ class Generator {
     generate(node.children[1]);
     as_.bind(join);
     busy_ = busy_ || busy;
+  }
+
+  /// A jump table: case i stands at the i-th jump; what is not below the number of cases takes the fallback.
+  void choice(const Node& node) {
+    const auto cases = static_cast<std::uint32_t>(node.children.size() - 1);
+    if (cases == 0) return generate(node.children[0]);
+    Address begin = as_.pc();
+    load_slot(t0, {Slot::Kind::variable, node.index, {}, 0});
+    as_.lw(t0, 0, t0);
+    as_.li(t1, cases - 1);
+    const Assembler::Label inside = as_.label();
+    std::vector<Assembler::Label> targets;
+    for (std::size_t i = 0; i < node.children.size(); ++i) targets.push_back(as_.label());
+    as_.bgeu(t1, t0, inside);
+    as_.jal(zero, targets.back());
+    as_.bind(inside);
+    as_.add(t0, t0, t0);
+    as_.add(t0, t0, t0);
+    const Address table = as_.pc() + 4 * 4;  // behind the next four instructions
+    const std::uint32_t upper = (table + 0x800) >> 12;
+    as_.lui(t1, upper);
+    as_.addi(t1, t1, static_cast<std::int32_t>(table - (upper << 12)));
+    as_.add(t0, t0, t1);
+    as_.jr(t0);
+    for (std::uint32_t i = 0; i < cases; ++i) as_.jal(zero, targets[i]);
+    add_step(executable::Step::Kind::control, begin, node.path, "switch");
+    const Assembler::Label join = as_.label();
+    const bool busy_before = busy_;
+    bool busy_behind = false;
+    for (std::size_t i = 0; i < node.children.size(); ++i) {
+      as_.bind(targets[i]);
+      busy_ = busy_before;
+      generate(node.children[i]);
+      busy_behind = busy_behind || busy_;
+      if (i == cases) break;
+      begin = as_.pc();
+      as_.jal(zero, join);
+      add_step(executable::Step::Kind::control, begin, node.path, "end of case");
+    }
+    as_.bind(join);
+    busy_ = busy_behind;
   }
 
   /// Frames that a call of this function and all it calls put on the stack.

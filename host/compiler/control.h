@@ -22,6 +22,7 @@ struct Slot {
     predicate,     ///< address of `place` on its tile, on others of a word that is not 0
     index,         ///< address of the tile's index word of Ir::exchanges[index]
     index_stride,  ///< bytes from index to index of Ir::exchanges[index]
+    variable,      ///< address of variable `index` on the tile, which every tile holds
     value,         ///< Tables::values[index]
   };
   Kind kind = Kind::exchange;

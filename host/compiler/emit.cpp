@@ -151,6 +151,8 @@ class Emitter {
       }
       case Slot::Kind::index_stride:
         return p_.ir.exchanges[s.index].index_stride[tile];
+      case Slot::Kind::variable:
+        return p_.allocation.base(s.index, tile);
       case Slot::Kind::value:
         return p_.tables.values[s.index][tile];
     }
@@ -182,18 +184,26 @@ class Emitter {
     }
   }
 
+  /// Under which name the tensor of a print stands among the program's tensors.
+  static std::string shown_name(std::size_t host_step) { return "print " + std::to_string(host_step + 1); }
+
+  void add_tensor(const std::string& name, const std::string& node, const graph::Tensor& tensor) {
+    executable::TensorMap map;
+    map.name = name;
+    map.node = node;
+    map.type = tensor.type();
+    map.shape = tensor.shape();
+    for_each_piece(p_.ir.layout, tensor, [&](const TensorPiece& piece) {
+      map.runs.push_back({piece.place.tile, p_.allocation.at(piece.place), static_cast<std::int32_t>(piece.step),
+                          piece.begin, piece.count});
+    });
+    program_.tensors.push_back(std::move(map));
+  }
+
   void tensors() {
-    for (const graph::Exposed& x : p_.ir.graph.exposed()) {
-      executable::TensorMap map;
-      map.name = x.name;
-      map.node = x.node;
-      map.type = x.tensor.type();
-      map.shape = x.tensor.shape();
-      for_each_piece(p_.ir.layout, x.tensor, [&](const TensorPiece& piece) {
-        map.runs.push_back({piece.place.tile, p_.allocation.at(piece.place), static_cast<std::int32_t>(piece.step),
-                            piece.begin, piece.count});
-      });
-      program_.tensors.push_back(std::move(map));
+    for (const graph::Exposed& x : p_.ir.graph.exposed()) add_tensor(x.name, x.node, x.tensor);
+    for (std::size_t h = 0; h < p_.ir.hosts.size(); ++h) {
+      if (p_.ir.hosts[h].shown.valid()) add_tensor(shown_name(h), {}, p_.ir.hosts[h].shown);
     }
   }
 
@@ -263,7 +273,8 @@ class Emitter {
     }
     for (std::uint32_t h = 0; h < p_.ir.hosts.size(); ++h) {
       const HostStep& step = p_.ir.hosts[h];
-      e.host_steps.push_back({h + 1, step.path, step.reads, step.writes});
+      e.host_steps.push_back({h + 1, step.path, step.reads, step.writes, step.kind, step.text,
+                              step.shown.valid() ? shown_name(h) : std::string()});
     }
   }
 

@@ -73,8 +73,12 @@ struct HostWords {
   std::uint32_t words = 0;
 };
 
+/// Streams are moved, a tensor is shown, or the run ends with a message.
 struct HostStep {
   std::string path, name;
+  executable::HostStep::Kind kind = executable::HostStep::Kind::streams;
+  std::string text;     ///< print: label; abort: message
+  graph::Tensor shown;  ///< print
   std::vector<std::uint32_t> reads, writes;  ///< streams
   std::vector<HostWords> words;
   Touch touch;
@@ -87,12 +91,13 @@ struct Predicate {
 };
 
 struct Node {
-  enum class Kind : std::uint8_t { sequence, exchange, compute, host, sync, repeat, repeat_while, branch, call };
+  enum class Kind : std::uint8_t { sequence, exchange, compute, host, sync, repeat, repeat_while, branch, choice, call };
   Kind kind = Kind::sequence;
   std::string path;
-  std::uint32_t index = 0;  ///< of the step; of the function; count of a repeat
+  std::uint32_t index = 0;  ///< of the step; of the function; count of a repeat; variable of a choice's selector
   Predicate predicate;
-  std::vector<Node> children;  ///< sequence: all; repeat: body; repeat_while: condition, body; branch: then, else
+  std::vector<Node> children;  ///< sequence: all; repeat: body; repeat_while: condition, body; branch: then, else;
+                               ///< choice: cases, fallback
 };
 
 struct StreamLayout {

@@ -109,6 +109,14 @@ class FlowGraph {
         link(b, join);
         return join;
       }
+      case Node::Kind::choice: {
+        Touch touch;
+        touch.reads.push_back(node.index);
+        const std::size_t test = step(from, node.path, "selector", touch);
+        const std::size_t join = add({node.path, "end of switch"}, {});
+        for (const Node& child : node.children) link(walk(child, test), join);
+        return join;
+      }
       case Node::Kind::call: {
         const std::size_t back = add({node.path, "return"}, {});
         link(from, function_entry_[node.index]);

@@ -189,8 +189,23 @@ class Lowering {
     return node;
   }
 
-  Node lower_node(const Program::Switch&, const std::string& path) {
-    throw Error(Category::unsupported, "Switch is not supported", path, "use If");
+  /// The selector goes to every tile as one word; each supervisor jumps by its own copy.
+  Node lower_node(const Program::Switch& p, const std::string& path) {
+    const std::uint64_t tiles = ir_.graph.tiles();
+    std::vector<graph::TileInterval> mapping;
+    for (std::uint32_t t = 0; t < tiles; ++t) mapping.push_back({t, t + 1, t});
+    const std::string name = ir_.graph.names(p.selector) + " (selector)";
+    const Tensor word = ir_.add_variable(graph::Type::u32, tiles, name, mapping);
+    const std::uint32_t variable = word.boxes().front().variable.index;
+    const Tensor source = p.selector.reshape({1}).reinterpret(graph::Type::u32).broadcast(tiles, 0);
+    Node node;
+    node.path = path;
+    node.children.push_back(lower_copies(ir_, library_, {{source, word}}, {variable}, path, name));
+    Node choice{Node::Kind::choice, path, variable, {}, {}};
+    for (const Program& c : p.cases) choice.children.push_back(lower(c, path));
+    choice.children.push_back(lower(*p.fallback, path));
+    node.children.push_back(std::move(choice));
+    return node;
   }
 
   Node lower_node(const Program::Call& p, const std::string& path) {
@@ -218,6 +233,33 @@ class Lowering {
   Node lower_node(const Program::WriteUndef&, const std::string& path) {
     // Liveness sees by itself where contents are last read; nothing is to be done on the device.
     return {Node::Kind::sequence, path, 0, {}, {}};
+  }
+
+  Node host_node(HostStep step) {
+    const std::string path = step.path;
+    ir_.hosts.push_back(std::move(step));
+    return {Node::Kind::host, path, static_cast<std::uint32_t>(ir_.hosts.size() - 1), {}, {}};
+  }
+
+  Node lower_node(const Program::Print& p, const std::string& path) {
+    HostStep step;
+    step.path = path;
+    step.kind = executable::HostStep::Kind::print;
+    step.text = p.label.empty() ? ir_.graph.names(p.tensor) : p.label;
+    step.name = "print " + step.text;
+    step.shown = p.tensor;
+    for (const graph::Box& box : p.tensor.boxes()) step.touch.reads.push_back(box.variable.index);
+    sort_unique(step.touch.reads);
+    return host_node(std::move(step));
+  }
+
+  Node lower_node(const Program::Abort& p, const std::string& path) {
+    HostStep step;
+    step.path = path;
+    step.kind = executable::HostStep::Kind::abort;
+    step.text = p.message;
+    step.name = "abort";
+    return host_node(std::move(step));
   }
 
   Ir& ir_;

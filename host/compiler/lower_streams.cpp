@@ -26,6 +26,9 @@ void StreamLowering::scan(const graph::Program& program) {
   } else if (const auto* i = std::get_if<Program::If>(&program.node())) {
     scan(*i->then_branch);
     scan(*i->else_branch);
+  } else if (const auto* c = std::get_if<Program::Switch>(&program.node())) {
+    for (const Program& one : c->cases) scan(one);
+    scan(*c->fallback);
   } else if (const auto* in = std::get_if<Program::StreamIn>(&program.node())) {
     note(in->stream.index, in->dst);
   } else if (const auto* out = std::get_if<Program::StreamOut>(&program.node())) {

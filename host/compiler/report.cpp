@@ -68,7 +68,7 @@ Json touch_json(const Ir& ir, const Touch& touch) {
 
 Json node_json(const Ir& ir, const Node& node) {
   static constexpr const char* kKinds[] = {"sequence", "exchange", "compute", "host", "sync",
-                                           "repeat",   "while",    "if",      "call"};
+                                           "repeat",   "while",    "if",     "switch", "call"};
   Json j = {{"kind", kKinds[static_cast<unsigned>(node.kind)]}, {"path", node.path}};
   if (node.kind == Node::Kind::exchange) {
     const ExchangeStep& s = ir.exchanges[node.index];

@@ -222,6 +222,24 @@ void Engine::drain() {
   outstanding_.clear();
 }
 
+void Engine::print(const HostStep& step) {
+  for (std::size_t i = 0; i < executable_.instances.size(); ++i) {
+    const executable::TensorMap& map = tensor(step.tensor, i);
+    Printed printed;
+    printed.label = step.text;
+    printed.path = step.path;
+    printed.ipu = executable_.instances[i].ipu;
+    printed.type = map.type;
+    printed.shape = map.shape;
+    printed.bytes = read_tensor(step.tensor, i);
+    if (options_.print) {
+      options_.print(printed);
+    } else {
+      fmt::print(stderr, "{}\n", to_text(printed));
+    }
+  }
+}
+
 void Engine::serve(const Event& event) {
   if (event.code == 0 || event.code > executable_.host_steps.size()) {
     throw Error(Category::device_exception,
@@ -229,6 +247,10 @@ void Engine::serve(const Event& event) {
                 fmt::format("IPU {}", event.ipu), "the executable and the machine's memory disagree; load it again");
   }
   const HostStep& step = executable_.host_steps[event.code - 1];
+  if (step.kind == HostStep::Kind::abort)
+    throw Error(Category::wrong_result, "the program aborts: " + step.text, step.path,
+                "the program itself asks for this; look at what leads to the branch");
+  if (step.kind == HostStep::Kind::print) print(step);
   bool prefetched = true;
   for (const std::uint32_t stream : step.reads) {
     prefetched = prefetched && served_[stream] > 0;

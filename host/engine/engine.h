@@ -25,6 +25,17 @@ using Source = std::function<void(std::uint64_t step, std::uint8_t* bytes)>;
 /// Takes one step of an output stream.
 using Sink = std::function<void(std::uint64_t step, const std::uint8_t* bytes)>;
 
+/// What a Print step shows.
+struct Printed {
+  std::string label, path;
+  std::uint32_t ipu = 0;
+  executable::Type type = executable::Type::f32;
+  std::vector<std::uint64_t> shape;
+  std::vector<std::uint8_t> bytes;  ///< row-major, little endian
+};
+/// "label [2, 3] f32: 1 2 3 4 5 6", of long tensors the first elements and "..".
+[[nodiscard]] std::string to_text(const Printed& printed, std::size_t limit = 64);
+
 struct Options {
   std::uint64_t service_ns = 2000;             ///< simulated host time for a step whose data is not prefetched
   std::uint64_t prefetched_ns = 300;           ///< the same when every input stream of the step was served before
@@ -33,6 +44,8 @@ struct Options {
   std::function<void(std::uint64_t, const std::string&)> progress;
   /// Adds what only a debugger can see to an exception (registers, source line); may be empty.
   std::function<std::string(const driver::ExceptionInfo&)> inspect;
+  /// Takes what Print steps show, for each instance in order; without it a line goes to standard error.
+  std::function<void(const Printed&)> print;
 };
 
 struct RunResult {
@@ -57,7 +70,7 @@ class Engine {
   void connect(const std::string& stream, Sink sink);
 
   /// Runs an entry point to its end; may be called again, tensors keep what they hold. Throws Error: device_exception,
-  /// no_progress, usage (unconnected stream); after an error of the device only load() helps.
+  /// no_progress, usage (unconnected stream), wrong_result (the program aborts, with its message); after an error of the device only load() helps.
   RunResult run(const std::string& entry = "main");
 
   /// Tensor by name, row-major bytes; the program stands (loaded and not started, or ended). Throws Error(usage) for an
@@ -80,6 +93,7 @@ class Engine {
   void attach_streams();
   void check_streams() const;
   void serve(const driver::Event& event);
+  void print(const executable::HostStep& step);
   void drain();
   void fill(std::uint32_t stream);
   [[nodiscard]] const executable::TensorMap& tensor(const std::string& name, std::size_t instance) const;

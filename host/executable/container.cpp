@@ -79,6 +79,9 @@ class Reader {
     if constexpr (std::is_same_v<T, Step::Kind>) {
       if (bits > static_cast<std::uint64_t>(Step::Kind::finish)) fail_(at_, "an unknown kind of step");
     }
+    if constexpr (std::is_same_v<T, HostStep::Kind>) {
+      if (bits > static_cast<std::uint64_t>(HostStep::Kind::abort)) fail_(at_, "an unknown kind of host step");
+    }
     at_ += sizeof(T);
     value = static_cast<T>(bits);
   }
@@ -265,6 +268,9 @@ struct Each {
     a.text(v.path);
     a.list(v.reads, *this);
     a.list(v.writes, *this);
+    a.number(v.kind);
+    a.text(v.text);
+    a.text(v.tensor);
   }
 };
 
@@ -333,6 +339,12 @@ class Checker {
     for (std::size_t i = 0; i < e_.host_steps.size(); ++i) {
       const HostStep& h = e_.host_steps[i];
       if (h.code != i + 1) bad("step code", h.code, "host steps");
+      if (h.kind == HostStep::Kind::print) {
+        for (const Instance& instance : e_.instances) {
+          if (find_tensor(e_.programs.at(instance.program), h.tensor) == nullptr)
+            bad("tensor of print", i, "host steps");
+        }
+      }
       for (const auto* list : {&h.reads, &h.writes}) {
         for (const std::uint32_t s : *list) {
           if (s >= e_.streams.size()) bad("stream index", s, "host steps");

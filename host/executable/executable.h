@@ -205,10 +205,15 @@ struct Stream {
 /// What the host does when a program arrives at a host sync with this code: before it acknowledges it fills the buffers
 /// of `reads` with their next step. The buffers of `writes` are written after the release and are complete when the
 /// next host sync arrives (finish included): the host takes them then, before it serves that sync.
+/// A print reads a tensor while the machine waits and shows it; an abort ends the run with a message.
 struct HostStep {
+  enum class Kind : std::uint8_t { streams, print, abort };
   std::uint32_t code = 0;
   std::string path;
   std::vector<std::uint32_t> reads, writes;  ///< indices into streams
+  Kind kind = Kind::streams;
+  std::string text{};    ///< print: label; abort: message
+  std::string tensor{};  ///< print: name of the tensor in Program::tensors; valid in this step only
 };
 
 struct Executable {

@@ -66,4 +66,8 @@ Program Program::dynamic_update(Tensor src, Tensor index, Tensor dst, std::strin
 
 Program Program::write_undef(Tensor tensor) { return {WriteUndef{std::move(tensor)}}; }
 
+Program Program::print(Tensor tensor, std::string label) { return {Print{std::move(tensor), std::move(label)}}; }
+
+Program Program::abort(std::string message) { return {Abort{std::move(message)}}; }
+
 }  // namespace tessera::graph

@@ -49,7 +49,7 @@ class Program {
     Tensor predicate;
     std::shared_ptr<const Program> then_branch, else_branch;
   };
-  /// Case i if selector == i, otherwise the default.
+  /// Case i if selector == i, otherwise the fallback. The selector has one element, i32 or u32.
   struct Switch {
     Tensor selector;
     std::vector<Program> cases;
@@ -84,8 +84,19 @@ class Program {
   struct WriteUndef {
     Tensor tensor;
   };
+  /// The host shows the tensor when the program gets here. A host step of its own: the machine stands in a host sync
+  /// meanwhile, so it costs cycles but changes nothing.
+  struct Print {
+    Tensor tensor;
+    std::string label;
+  };
+  /// Ends the run: Engine::run throws Error (wrong_result) with the message and the program path. Put it into a branch
+  /// of If or Switch to abort on a condition. Nothing behind it runs; the program must be loaded again.
+  struct Abort {
+    std::string message;
+  };
   using Node = std::variant<Sequence, Execute, Copy, Repeat, RepeatWhile, If, Switch, Call, Sync, StreamIn, StreamOut,
-                            DynamicSlice, DynamicUpdate, WriteUndef>;
+                            DynamicSlice, DynamicUpdate, WriteUndef, Print, Abort>;
 
   /// An empty sequence.
   Program();
@@ -110,6 +121,8 @@ class Program {
   static Program dynamic_slice(Tensor src, Tensor index, Tensor dst, std::string name = {});
   static Program dynamic_update(Tensor src, Tensor index, Tensor dst, std::string name = {});
   static Program write_undef(Tensor tensor);
+  static Program print(Tensor tensor, std::string label);
+  static Program abort(std::string message);
 
  private:
   std::shared_ptr<const Node> node_;

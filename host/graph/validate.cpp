@@ -180,6 +180,9 @@ class Validator {
   }
   void check_node(const Program::Switch& p, const std::string& path) {
     check_scalar(p.selector, "selector", path);
+    if (p.selector.type() != Type::i32 && p.selector.type() != Type::u32) {
+      fail(fmt::format("selector {} must be i32 or u32", describe(p.selector)), path, "widen it with a codelet");
+    }
     for (const Program& c : p.cases) check(c, path);
     check(*p.fallback, path);
   }
@@ -201,6 +204,10 @@ class Validator {
     check_dynamic(p.dst, p.index, p.src, path);
   }
   void check_node(const Program::WriteUndef& p, const std::string& path) { check_tensor(p.tensor, path); }
+  void check_node(const Program::Print& p, const std::string& path) { check_tensor(p.tensor, path); }
+  void check_node(const Program::Abort& p, const std::string& path) {
+    if (p.message.empty()) fail("an abort without a message", path, "say what went wrong");
+  }
 
   const Graph& graph_;
   std::vector<int> state_;  // of functions: 0 new, 1 being checked, 2 checked
