@@ -124,6 +124,11 @@ class Writer {
       tensor(n.src), tensor(n.index), tensor(n.dst);
     } else if constexpr (std::is_same_v<Node, Program::WriteUndef>) {
       tensor(n.tensor);
+    } else if constexpr (std::is_same_v<Node, Program::Print>) {
+      tensor(n.tensor);
+      text(n.label);
+    } else if constexpr (std::is_same_v<Node, Program::Abort>) {
+      text(n.message);
     } else {
       static_assert(sizeof(Node) == 0, "a kind of program that structure_of does not know");
     }
