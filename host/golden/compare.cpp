@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "host/golden/elementwise.h"
+#include "host/golden/numbers.h"
 
 namespace tessera::golden {
 

@@ -1,12 +1,11 @@
-#include "host/golden/elementwise.h"
-
-#include <fmt/format.h>
-
+// Element-wise operators of two or more operands with broadcasting: arithmetic, comparisons, logic, selection.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
-#include "hw/error.h"
+#include "host/golden/kernel.h"
+#include "host/golden/numbers.h"
 
 namespace tessera::golden {
 
@@ -15,192 +14,220 @@ using model::Shape;
 using model::Tensor;
 using model::Type;
 
-bool is_real(Type type) { return type == Type::f16 || type == Type::f32 || type == Type::f64; }
-
-void store_real(Tensor& tensor, std::int64_t i, double value) {
-  if (tensor.type == Type::f32)
-    tensor.set(i, static_cast<float>(value));
-  else if (tensor.type == Type::f64)
-    tensor.set(i, value);
-  else
-    throw Error(Category::unsupported, fmt::format("the reference does not compute in {}", name_of(tensor.type)));
-}
-
-void store_integer(Tensor& tensor, std::int64_t i, std::int64_t value) {
-  switch (size_of(tensor.type)) {
-    case 1:
-      return tensor.set(i, static_cast<std::uint8_t>(tensor.type == Type::boolean ? (value != 0 ? 1 : 0) : value));
-    case 2:
-      return tensor.set(i, static_cast<std::uint16_t>(value));
-    case 4:
-      return tensor.set(i, static_cast<std::uint32_t>(value));
-    default:
-      return tensor.set(i, value);
-  }
-}
-
-std::vector<std::int64_t> gather_indices(const Shape& shape, const std::vector<std::int64_t>& strides,
-                                         std::int64_t base) {
-  std::vector<std::int64_t> result;
-  result.reserve(static_cast<std::size_t>(model::element_count(shape)));
-  std::vector<std::int64_t> index(shape.size(), 0);
-  std::int64_t position = base;
-  for (std::int64_t left = model::element_count(shape); left > 0; --left) {
-    result.push_back(position);
-    for (std::size_t k = shape.size(); k-- > 0;) {
-      position += strides[k];
-      if (++index[k] < shape[k]) break;
-      position -= strides[k] * shape[k];
-      index[k] = 0;
-    }
-  }
-  return result;
-}
-
-std::vector<std::int64_t> broadcast_strides(const Shape& from, const Shape& to) {
-  const std::vector<std::int64_t> own = model::row_major_strides(from);
-  std::vector<std::int64_t> result(to.size(), 0);
-  const std::size_t front = to.size() - from.size();
-  for (std::size_t k = 0; k < from.size(); ++k) result[front + k] = from[k] == 1 ? 0 : own[k];
-  return result;
-}
-
-Tensor gather(const Tensor& source, const Shape& shape, const std::vector<std::int64_t>& indices) {
-  Tensor result(source.type, shape);
-  const std::size_t size = size_of(source.type);
-  for (std::size_t i = 0; i < indices.size(); ++i)
-    std::copy_n(source.data.data() + static_cast<std::size_t>(indices[i]) * size, size, result.data.data() + i * size);
-  return result;
-}
-
 namespace {
 
-double real_binary(Op op, double a, double b) {
-  switch (op) {
-    case Op::Add:
-      return a + b;
-    case Op::Sub:
-      return a - b;
-    case Op::Mul:
-      return a * b;
-    case Op::Div:
-      return a / b;
-    default:
-      break;
-  }
-  if (std::isnan(a) || std::isnan(b)) return std::numeric_limits<double>::quiet_NaN();
-  return op == Op::Max ? std::max(a, b) : std::min(a, b);
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+/// The operand as doubles (or 64-bit integers), broadcast to a shape.
+template <typename T>
+std::vector<T> spread(const std::vector<T>& own, const Shape& from, const Shape& to) {
+  if (from == to) return own;
+  std::vector<T> result;
+  result.reserve(static_cast<std::size_t>(model::element_count(to)));
+  for (const std::int64_t i : broadcast_indices(from, to)) result.push_back(own[static_cast<std::size_t>(i)]);
+  return result;
 }
+std::vector<double> spread_reals(const Tensor& x, const Shape& to) { return spread(reals(x), x.shape, to); }
+std::vector<std::int64_t> spread_integers(const Tensor& x, const Shape& to) {
+  return spread(x.integers(), x.shape, to);
+}
+
+using RealFunction = double (*)(double, double);
+using IntegerFunction = std::int64_t (*)(std::int64_t, std::int64_t);
 
 /// Exact for operands of 32 bits and, wrapping, of 64.
-std::int64_t integer_binary(Op op, std::int64_t a, std::int64_t b) {
-  const auto ua = static_cast<std::uint64_t>(a), ub = static_cast<std::uint64_t>(b);
-  switch (op) {
-    case Op::Add:
-      return static_cast<std::int64_t>(ua + ub);
-    case Op::Sub:
-      return static_cast<std::int64_t>(ua - ub);
-    case Op::Mul:
-      return static_cast<std::int64_t>(ua * ub);
-    case Op::Div:
-      if (b == 0) return -1;
-      return b == -1 ? static_cast<std::int64_t>(0 - ua) : a / b;
-    case Op::Max:
-      return std::max(a, b);
-    default:
-      return std::min(a, b);
-  }
+std::int64_t wrap(std::uint64_t x) { return static_cast<std::int64_t>(x); }
+
+/// Both functions of an operator folded from the left over its operands. Real results are rounded once, at the end.
+std::vector<Tensor> fold(const Call& call, RealFunction real, IntegerFunction integer) {
+  Tensor result = call.out();
+  const auto combine = [&](auto values, auto operand, auto function) {
+    for (std::size_t k = 1; k < call.in.size(); ++k) {
+      const auto other = operand(call.x(k), call.shape());
+      for (std::size_t i = 0; i < values.size(); ++i) values[i] = function(values[i], other[i]);
+    }
+    return values;
+  };
+  if (is_real(call.x().type))
+    return only(rounded(result.type, result.shape, combine(spread_reals(call.x(), call.shape()), spread_reals, real)));
+  const auto values = combine(spread_integers(call.x(), call.shape()), spread_integers, integer);
+  for (std::size_t i = 0; i < values.size(); ++i) store_integer(result, static_cast<std::int64_t>(i), values[i]);
+  return only(std::move(result));
 }
 
-double real_unary(Op op, double x) {
-  switch (op) {
-    case Op::Abs:
-      return std::fabs(x);
-    case Op::Exp:
-      return std::exp(x);
-    case Op::Log:
-      return std::log(x);
-    case Op::Neg:
-      return -x;
-    case Op::Relu:
-      return std::isnan(x) ? x : std::max(x, 0.0);
-    case Op::Sigmoid:
-      return 1.0 / (1.0 + std::exp(-x));
-    case Op::Sqrt:
-      return std::sqrt(x);
-    case Op::Tanh:
-      return std::tanh(x);
-    default:
-      throw std::logic_error("no element-wise function of real numbers");
-  }
+std::vector<Tensor> add(const Call& call) {
+  return fold(
+      call, [](double a, double b) { return a + b; },
+      [](std::int64_t a, std::int64_t b) {
+        return wrap(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+      });
+}
+std::vector<Tensor> sub(const Call& call) {
+  return fold(
+      call, [](double a, double b) { return a - b; },
+      [](std::int64_t a, std::int64_t b) {
+        return wrap(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
+      });
+}
+std::vector<Tensor> mul(const Call& call) {
+  return fold(
+      call, [](double a, double b) { return a * b; },
+      [](std::int64_t a, std::int64_t b) {
+        return wrap(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+      });
 }
 
-std::int64_t integer_unary(Op op, std::int64_t x) {
-  switch (op) {
-    case Op::Abs:
-      return x < 0 ? static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(x)) : x;
-    case Op::Neg:
-      return static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(x));
-    case Op::Relu:
-      return std::max<std::int64_t>(x, 0);
-    default:
-      throw std::logic_error("no element-wise function of integers");
-  }
+std::int64_t divide(std::int64_t a, std::int64_t b) {
+  if (b == 0) return -1;
+  return b == -1 ? wrap(0 - static_cast<std::uint64_t>(a)) : a / b;
+}
+std::vector<Tensor> div(const Call& call) {
+  return fold(
+      call, [](double a, double b) { return a / b; }, divide);
 }
 
-/// Toward zero, saturating at the bounds of the type; NaN to the largest value, as fcvt.w.s.
-std::int64_t to_integer(double x, Type to) {
-  const bool is_signed = to == Type::i8 || to == Type::i16 || to == Type::i32 || to == Type::i64;
-  const int bits = static_cast<int>(size_of(to)) * 8 - (is_signed ? 1 : 0);
-  const double high = std::ldexp(1.0, bits), low = is_signed ? -high : 0.0;
-  if (bits >= 63)
-    return x >= 9.2e18 || std::isnan(x) ? std::numeric_limits<std::int64_t>::max()
-           : x <= -9.2e18               ? std::numeric_limits<std::int64_t>::min()
-                                        : static_cast<std::int64_t>(x);
-  const std::int64_t top = (std::int64_t{1} << bits) - 1;
-  if (std::isnan(x) || x >= high) return top;
-  if (x <= low) return static_cast<std::int64_t>(low);
-  return static_cast<std::int64_t>(x);
+/// A NaN among the operands is the result, as numpy and ONNX have it.
+std::vector<Tensor> maximum(const Call& call) {
+  return fold(
+      call, [](double a, double b) { return std::isnan(a) || std::isnan(b) ? kNan : std::max(a, b); },
+      [](std::int64_t a, std::int64_t b) { return std::max(a, b); });
+}
+std::vector<Tensor> minimum(const Call& call) {
+  return fold(
+      call, [](double a, double b) { return std::isnan(a) || std::isnan(b) ? kNan : std::min(a, b); },
+      [](std::int64_t a, std::int64_t b) { return std::min(a, b); });
+}
+
+std::vector<Tensor> mean(const Call& call) {
+  std::vector<double> sum(static_cast<std::size_t>(model::element_count(call.shape())), 0.0);
+  for (const Tensor* x : call.in) {
+    const std::vector<double> values = spread_reals(*x, call.shape());
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += values[i];
+  }
+  for (double& value : sum) value /= static_cast<double>(call.in.size());
+  return only(rounded(call.type(), call.shape(), sum));
+}
+
+/// The remainder has the sign of the divisor (of the dividend with fmod); by zero it is the dividend, as rem gives it.
+std::vector<Tensor> mod(const Call& call) {
+  if (call.attributes<model::ModAttributes>().fmod)
+    return fold(
+        call, [](double a, double b) { return std::fmod(a, b); },
+        [](std::int64_t a, std::int64_t b) { return b == 0    ? a
+                                                    : b == -1 ? std::int64_t{0}
+                                                              : a % b; });
+  return fold(
+      call,
+      [](double a, double b) {
+        const double rest = std::fmod(a, b);
+        return rest != 0.0 && (rest < 0.0) != (b < 0.0) ? rest + b : rest;
+      },
+      [](std::int64_t a, std::int64_t b) {
+        const std::int64_t rest = b == 0 ? a : b == -1 ? 0 : a % b;
+        return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+      });
+}
+
+std::int64_t integer_power(std::int64_t base, std::int64_t exponent) {
+  std::uint64_t result = 1, square = static_cast<std::uint64_t>(base);
+  for (auto rest = static_cast<std::uint64_t>(exponent); rest != 0; rest >>= 1) {
+    if ((rest & 1U) != 0) result *= square;
+    square *= square;
+  }
+  return wrap(result);
+}
+
+/// Base and exponent may have different types; the result has the base's. Integers to a power that is a natural number
+/// are exact, wrapping; other powers of integers are real numbers cut to integers.
+std::vector<Tensor> power(const Call& call) {
+  if (is_real(call.x(0).type) || is_real(call.x(1).type)) {
+    std::vector<double> a = spread_reals(call.x(0), call.shape());
+    const std::vector<double> b = spread_reals(call.x(1), call.shape());
+    for (std::size_t i = 0; i < a.size(); ++i) a[i] = std::pow(a[i], b[i]);
+    return only(rounded(call.type(), call.shape(), a));
+  }
+  Tensor result = call.out();
+  const auto a = spread_integers(call.x(0), call.shape()), b = spread_integers(call.x(1), call.shape());
+  for (std::size_t i = 0; i < a.size(); ++i)
+    store_integer(result, static_cast<std::int64_t>(i),
+                  b[i] >= 0 ? integer_power(a[i], b[i])
+                            : to_integer(std::pow(static_cast<double>(a[i]), static_cast<double>(b[i])), result.type));
+  return only(std::move(result));
+}
+
+template <template <typename> class Relation>
+std::vector<Tensor> compare(const Call& call) {
+  Tensor result(Type::boolean, call.shape());
+  const auto fill = [&](const auto& a, const auto& b, auto relation) {
+    for (std::size_t i = 0; i < a.size(); ++i) result.data[i] = relation(a[i], b[i]) ? 1 : 0;
+  };
+  if (is_real(call.x().type))
+    fill(spread_reals(call.x(0), call.shape()), spread_reals(call.x(1), call.shape()), Relation<double>());
+  else
+    fill(spread_integers(call.x(0), call.shape()), spread_integers(call.x(1), call.shape()), Relation<std::int64_t>());
+  return only(std::move(result));
+}
+
+template <typename Function>
+std::vector<Tensor> logic(const Call& call, Function function) {
+  Tensor result(Type::boolean, call.shape());
+  const auto a = spread_integers(call.x(0), call.shape()), b = spread_integers(call.x(1), call.shape());
+  for (std::size_t i = 0; i < a.size(); ++i) result.data[i] = function(a[i] != 0, b[i] != 0) ? 1 : 0;
+  return only(std::move(result));
+}
+std::vector<Tensor> both(const Call& call) {
+  return logic(call, [](bool a, bool b) { return a && b; });
+}
+std::vector<Tensor> either(const Call& call) {
+  return logic(call, [](bool a, bool b) { return a || b; });
+}
+std::vector<Tensor> exactly_one(const Call& call) {
+  return logic(call, [](bool a, bool b) { return a != b; });
+}
+
+std::vector<Tensor> where(const Call& call) {
+  Tensor result = call.out();
+  const auto condition = spread_integers(call.x(0), call.shape());
+  const auto from_x = broadcast_indices(call.x(1).shape, call.shape());
+  const auto from_y = broadcast_indices(call.x(2).shape, call.shape());
+  for (std::size_t i = 0; i < condition.size(); ++i) {
+    const bool x = condition[i] != 0;
+    copy_element(result, static_cast<std::int64_t>(i), call.x(x ? 1 : 2), x ? from_x[i] : from_y[i]);
+  }
+  return only(std::move(result));
+}
+
+std::vector<Tensor> prelu(const Call& call) {
+  return fold(
+      call, [](double x, double slope) { return x < 0.0 ? slope * x : x; },
+      [](std::int64_t x, std::int64_t slope) {
+        return x < 0 ? wrap(static_cast<std::uint64_t>(x) * static_cast<std::uint64_t>(slope)) : x;
+      });
 }
 
 }  // namespace
 
-Tensor binary(Op op, const Tensor& a, const Tensor& b, const Shape& shape) {
-  Tensor result(a.type, shape);
-  const auto from_a = gather_indices(shape, broadcast_strides(a.shape, shape));
-  const auto from_b = gather_indices(shape, broadcast_strides(b.shape, shape));
-  for (std::size_t i = 0; i < from_a.size(); ++i) {
-    const auto at = static_cast<std::int64_t>(i);
-    if (is_real(a.type))
-      store_real(result, at, real_binary(op, a.real(from_a[i]), b.real(from_b[i])));
-    else
-      store_integer(result, at, integer_binary(op, a.integer(from_a[i]), b.integer(from_b[i])));
-  }
-  return result;
-}
-
-Tensor unary(Op op, const Tensor& x) {
-  Tensor result(x.type, x.shape);
-  for (std::int64_t i = 0; i < x.elements(); ++i) {
-    if (is_real(x.type))
-      store_real(result, i, real_unary(op, x.real(i)));
-    else
-      store_integer(result, i, integer_unary(op, x.integer(i)));
-  }
-  return result;
-}
-
-Tensor cast(const Tensor& x, Type to) {
-  Tensor result(to, x.shape);
-  for (std::int64_t i = 0; i < x.elements(); ++i) {
-    if (to == Type::boolean)
-      store_integer(result, i, is_real(x.type) ? (x.real(i) != 0.0 ? 1 : 0) : (x.integer(i) != 0 ? 1 : 0));
-    else if (is_real(to))
-      store_real(result, i, x.real(i));
-    else
-      store_integer(result, i, is_real(x.type) ? to_integer(x.real(i), to) : x.integer(i));
-  }
-  return result;
+Kernels elementwise_kernels() {
+  return {{Op::Add, add},
+          {Op::Sum, add},
+          {Op::Sub, sub},
+          {Op::Mul, mul},
+          {Op::Div, div},
+          {Op::Max, maximum},
+          {Op::Min, minimum},
+          {Op::Mean, mean},
+          {Op::Mod, mod},
+          {Op::Pow, power},
+          {Op::PRelu, prelu},
+          {Op::Where, where},
+          {Op::And, both},
+          {Op::Or, either},
+          {Op::Xor, exactly_one},
+          {Op::Equal, compare<std::equal_to>},
+          {Op::Greater, compare<std::greater>},
+          {Op::GreaterOrEqual, compare<std::greater_equal>},
+          {Op::Less, compare<std::less>},
+          {Op::LessOrEqual, compare<std::less_equal>}};
 }
 
 }  // namespace tessera::golden

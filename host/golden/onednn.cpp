@@ -3,7 +3,7 @@
 #include <dnnl.hpp>
 #include <map>
 
-#include "host/golden/elementwise.h"
+#include "host/golden/numbers.h"
 
 namespace tessera::golden::onednn {
 

@@ -110,13 +110,27 @@ std::vector<std::int64_t> Tensor::integers() const {
 }
 
 float from_half(std::uint16_t bits) {
-  const int exponent = (bits >> 10) & 31;
-  const int fraction = bits & 1023;
-  const float sign = (bits & 0x8000) != 0 ? -1.0F : 1.0F;
-  if (exponent == 31)
-    return fraction == 0 ? sign * std::numeric_limits<float>::infinity() : std::numeric_limits<float>::quiet_NaN();
-  if (exponent == 0) return sign * std::ldexp(static_cast<float>(fraction), -24);
-  return sign * std::ldexp(static_cast<float>(fraction + 1024), exponent - 25);
+  const std::uint32_t exponent = (bits >> 10) & 31U, fraction = bits & 1023U, sign = (bits & 0x8000U) << 16;
+  std::uint32_t word = sign | ((exponent + 112) << 23) | (fraction << 13);
+  if (exponent == 31) word = sign | 0x7F800000U | (fraction << 13);
+  float value;
+  std::memcpy(&value, &word, sizeof value);
+  if (exponent == 0) value = std::copysign(static_cast<float>(fraction) * 0x1p-24F, sign != 0 ? -1.0F : 1.0F);
+  return value;
+}
+
+std::uint16_t to_half(double value) {
+  if (std::isnan(value)) return 0x7E00;
+  std::uint64_t bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  const auto sign = static_cast<std::uint16_t>(bits >> 48 & 0x8000U);
+  const double size = std::fabs(value);
+  if (size >= 65520.0) return sign | 0x7C00U;  // half way to the first number that is too large
+  if (size < 0x1p-14)                          // subnormal: multiples of 2^-24; a carry gives the smallest normal
+    return sign | static_cast<std::uint16_t>(std::nearbyint(size * 0x1p24));
+  const std::uint64_t body = bits & 0x7FFFFFFFFFFFFFFFU;
+  const std::uint64_t rounded = body + 0x1FFFFFFFFFFU + (body >> 42 & 1U);  // 52 - 10 bits go
+  return sign | static_cast<std::uint16_t>((rounded >> 42) - ((1023U - 15U) << 10));
 }
 
 Type narrowed(Type type) {
