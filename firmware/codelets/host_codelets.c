@@ -10,6 +10,7 @@
 #undef MAX_I
 #include "copy.c"
 #include "matmul.c"
+#include "recurrent.c"
 #include "reduce.c"
 #include "unary.c"
 

@@ -42,6 +42,7 @@ struct Family {
 [[nodiscard]] std::vector<Family> copy_cases();
 [[nodiscard]] std::vector<Family> reduce_cases();
 [[nodiscard]] std::vector<Family> matmul_cases();
+[[nodiscard]] std::vector<Family> recurrent_cases();
 
 /// 0 .. n - 1.
 std::uint32_t below(std::uint32_t n, std::mt19937& random);
