@@ -121,7 +121,7 @@ enum {
   RECURRENT_SOFTPLUS
 };
 /* Flags of a cell: activations f, g, h in bits 3:0, 7:4, 11:8. */
-enum { RECURRENT_REVERSE = 1 << 12, RECURRENT_CLIP = 1 << 13, RECURRENT_INPUT_FORGET = 1 << 14 };
+enum { RECURRENT_REVERSE = 1 << 12, RECURRENT_CLIP = 1 << 13, RECURRENT_INPUT_FORGET = 1 << 14, RECURRENT_PEEPHOLES = 1 << 15 };
 
 #ifdef __riscv
 static inline f32 machine_tanh(f32 x) { return x_tanh_f32(x); }
@@ -187,11 +187,11 @@ static inline int position_of(uint32_t counter, i32 length, uint32_t flags, uint
 #define TO_f16(x) tessera_f32_to_f16(x)
 #define FROM_f16(x) tessera_f16_to_f32(x)
 
-/* Gates i, o, f, c in this order, peepholes p[unit][i, o, f] or none; c is the cell state, c_out the same in the
+/* Gates i, o, f, c in this order, peepholes p[unit][i, o, f] if the flag is set; c is the cell state, c_out the same in the
  * model's type, h what is exchanged, y[step][batch][unit]. */
 #define LSTM_CELL(type)                                                                                            \
   VERTEX_MULTI(LstmCell_##type, IN(f32, partials), IN(f32, z), INOUT(f32, c), INOUT(type, h), INOUT(type, c_out),  \
-               INOUT(type, y), IN_SPAN(f32, peepholes), IN(f32, parameters), IN(u32, step), IN(i32, lengths),      \
+               INOUT(type, y), IN(f32, peepholes), IN(f32, parameters), IN(u32, step), IN(i32, lengths),      \
                VALUE(u32, units), VALUE(u32, batch), VALUE(u32, rows), VALUE(u32, flags), VALUE(u32, pitch)) {     \
     const uint32_t units = state->units, batch = state->batch, flags = state->flags, pitch = state->pitch;         \
     const f32* parameters = state->parameters;                                                                     \
@@ -208,7 +208,7 @@ static inline int position_of(uint32_t counter, i32 length, uint32_t flags, uint
         const f32* p = state->partials + (b * state->rows + j * 4) * 6;                                            \
         const f32 old = state->c[b * pitch + j];                                                                   \
         f32 i = gathered(p, z[0]), o = gathered(p + 6, z[1]), f = gathered(p + 12, z[2]);                          \
-        const f32* peepholes = state->peepholes.count ? state->peepholes.data + 3 * j : 0;                         \
+        const f32* peepholes = flags & RECURRENT_PEEPHOLES ? state->peepholes + 3 * j : 0;                         \
         if (peepholes) i = tessera_fma(peepholes[0], old, i), f = tessera_fma(peepholes[2], old, f);               \
         i = activate(flags, parameters, 0, i);                                                                     \
         f = flags & RECURRENT_INPUT_FORGET ? tessera_f32(1.0f - i) : activate(flags, parameters, 0, f);            \

@@ -69,12 +69,12 @@ Bindings generate_cell(const CodeletInfo& c, std::uint32_t size, std::mt19937& r
   const std::uint32_t rows = (units * gates_of(c, true) + 3) / 4 * 4;
   const auto activation = [&] { return below(3, random) == 0 ? below(11, random) : 1 + below(2, random); };
   b["units"] = number(units), b["batch"] = number(batch), b["rows"] = number(rows), b["pitch"] = number(pitch);
-  b["flags"] = number(activation() | activation() << 4 | activation() << 8 | below(8, random) << 12);
+  b["flags"] = number(activation() | activation() << 4 | activation() << 8 | below(16, random) << 12);
   fill_data(c, b, random, true, [&](const std::string& f) {
     if (f == "partials") return batch * rows * 6;
     if (f == "z") return steps * batch * pitch * gates_of(c, false);
     if (f == "y") return steps * batch * pitch;
-    if (f == "peepholes") return below(2, random) != 0 ? units * 3 : 0;
+    if (f == "peepholes") return units * 3;
     if (f == "parameters") return 7U;
     if (f == "lengths") return batch;
     if (f == "inner") return units;
@@ -163,7 +163,7 @@ struct Cell {
     return {{"full", h}, {"h", h}, {"y", h}};
   }
   [[nodiscard]] std::vector<std::pair<std::string, double>> lstm() const {
-    const bool peep = before.at("peepholes").count != 0;
+    const bool peep = (value(before, "flags") >> 15 & 1) != 0;
     const auto p = [&](std::size_t k) { return peep ? at<float>(before, "peepholes", 3 * j + k) : 0.0; };
     const double old = state("c");
     const double i = act(0, product(0) + z(0) + p(0) * old);

@@ -80,6 +80,7 @@ struct Rule {
 [[nodiscard]] std::vector<Rule> view_rules();
 [[nodiscard]] std::vector<Rule> basic_rules();
 [[nodiscard]] std::vector<Rule> matrix_rules();
+[[nodiscard]] std::vector<Rule> recurrent_rules();
 
 /// The rule of an operator, nullptr if there is none.
 [[nodiscard]] const Rule* find_rule(model::Op op);
