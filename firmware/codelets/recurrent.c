@@ -28,39 +28,40 @@ static inline uint32_t share_of(uint32_t vectors, uint32_t share, uint32_t worke
 #define MAC_2(w, h) X_MAC_F32V2(p20, w, h, p20)
 #define MAC_3(w, h) X_MAC_F32V2(p22, w, h, p22)
 /* Two vectors of h, in p2 and p6, against four rows each; loads run one step ahead. */
-#define FIRST_HALF(M, step)                                 \
-  X_PAIR(X_LD2(p4, p6, X_STEP_8, X_STEP_0), M##_0(p0, p2))  \
-  X_PAIR(X_LD2(p0, p6, X_STEP_8, X_STEP_0), M##_1(p4, p2))  \
-  X_PAIR(X_LD2(p4, p6, X_STEP_8, X_STEP_0), M##_2(p0, p2))  \
+#define FIRST_HALF(M, step)                                \
+  X_PAIR(X_LD2(p4, p6, X_STEP_8, X_STEP_0), M##_0(p0, p2)) \
+  X_PAIR(X_LD2(p0, p6, X_STEP_8, X_STEP_0), M##_1(p4, p2)) \
+  X_PAIR(X_LD2(p4, p6, X_STEP_8, X_STEP_0), M##_2(p0, p2)) \
   X_PAIR(X_LD2(p0, p6, X_STEP_8, step), M##_3(p4, p2))
-#define SECOND_HALF(M)                                      \
-  X_PAIR(X_LD2(p4, p2, X_STEP_8, X_STEP_0), M##_0(p0, p6))  \
-  X_PAIR(X_LD2(p0, p2, X_STEP_8, X_STEP_0), M##_1(p4, p6))  \
-  X_PAIR(X_LD2(p4, p2, X_STEP_8, X_STEP_0), M##_2(p0, p6))  \
+#define SECOND_HALF(M)                                     \
+  X_PAIR(X_LD2(p4, p2, X_STEP_8, X_STEP_0), M##_0(p0, p6)) \
+  X_PAIR(X_LD2(p0, p2, X_STEP_8, X_STEP_0), M##_1(p4, p6)) \
+  X_PAIR(X_LD2(p4, p2, X_STEP_8, X_STEP_0), M##_2(p0, p6)) \
   X_PAIR(X_LD2(p0, p2, X_STEP_8, X_STEP_8), M##_3(p4, p6))
 /* Nothing is read behind the last vectors. */
-#define LAST_HALF(M)                                        \
-  X_PAIR(X_LD2(p4, p2, X_STEP_8, X_STEP_0), M##_0(p0, p6))  \
-  X_PAIR(X_LD2(p0, p2, X_STEP_8, X_STEP_0), M##_1(p4, p6))  \
-  X_PAIR(X_LD2(p4, p2, X_STEP_8, X_STEP_0), M##_2(p0, p6))  \
+#define LAST_HALF(M)                                       \
+  X_PAIR(X_LD2(p4, p2, X_STEP_8, X_STEP_0), M##_0(p0, p6)) \
+  X_PAIR(X_LD2(p0, p2, X_STEP_8, X_STEP_0), M##_1(p4, p6)) \
+  X_PAIR(X_LD2(p4, p2, X_STEP_8, X_STEP_0), M##_2(p0, p6)) \
   X_PAIR(X_NOP, M##_3(p4, p6))
 #define CLEAR(pair) X_CMPLT_F32V2(pair, pair, pair)
-#define PRODUCT(M, FINISH)                                                                                      \
-  f32 s0, s1, s2, s3;                                                                                           \
-  x_sset(0, weights, 0);                                                                                        \
-  x_sset(1, h, 0);                                                                                              \
-  x_block((X_OUTF(out0, s0), X_OUTF(out1, s1), X_OUTF(out2, s2), X_OUTF(out3, s3)), (X_INX(in0, n / 2 - 1)),    \
-          X_USES(p0, p2, p4, p6, p16, p18, p20, p22),                                                           \
-          X_PAIR(X_LD2(p0, p2, X_STEP_8, X_STEP_8), CLEAR(p16)) X_PAIR(X_NOP, CLEAR(p18))                       \
-              X_PAIR(X_NOP, CLEAR(p20)) X_PAIR(X_NOP, CLEAR(p22)) X_RPT(in0, 8) X_FNOP FIRST_HALF(M, X_STEP_8)  \
-                  SECOND_HALF(M) FIRST_HALF(M, X_STEP_0) LAST_HALF(M) FINISH);                                  \
+#define PRODUCT(M, FINISH)                                                                                          \
+  f32 s0, s1, s2, s3;                                                                                               \
+  x_sset(0, weights, 0);                                                                                            \
+  x_sset(1, h, 0);                                                                                                  \
+  x_block((X_OUTF(out0, s0), X_OUTF(out1, s1), X_OUTF(out2, s2), X_OUTF(out3, s3)), (X_INX(in0, n / 2 - 1)),        \
+          X_USES(p0, p2, p4, p6, p16, p18, p20, p22),                                                               \
+          X_PAIR(X_LD2(p0, p2, X_STEP_8, X_STEP_8), CLEAR(p16)) X_PAIR(X_NOP, CLEAR(p18)) X_PAIR(X_NOP, CLEAR(p20)) \
+              X_PAIR(X_NOP, CLEAR(p22)) X_RPT(in0, 8) X_FNOP FIRST_HALF(M, X_STEP_8) SECOND_HALF(M)                 \
+                  FIRST_HALF(M, X_STEP_0) LAST_HALF(M) FINISH);                                                     \
   out[0] = s0, out[6] = s1, out[12] = s2, out[18] = s3;
-#define DOT_FINISH                                                                                        \
-  X_PAIR(X_NOP, X_FSGNJ_S(out0, f16, f16)) X_PAIR(X_NOP, X_FSGNJ_S(out1, f18, f18))                       \
-  X_PAIR(X_NOP, X_FSGNJ_S(out2, f20, f20)) X_PAIR(X_NOP, X_FSGNJ_S(out3, f22, f22))
-#define MAC_FINISH                                                                                        \
-  X_PAIR(X_NOP, X_SUM_F32V2(out0, p16)) X_PAIR(X_NOP, X_SUM_F32V2(out1, p18))                             \
-  X_PAIR(X_NOP, X_SUM_F32V2(out2, p20)) X_PAIR(X_NOP, X_SUM_F32V2(out3, p22))
+#define DOT_FINISH                                                                  \
+  X_PAIR(X_NOP, X_FSGNJ_S(out0, f16, f16))                                          \
+  X_PAIR(X_NOP, X_FSGNJ_S(out1, f18, f18)) X_PAIR(X_NOP, X_FSGNJ_S(out2, f20, f20)) \
+      X_PAIR(X_NOP, X_FSGNJ_S(out3, f22, f22))
+#define MAC_FINISH                      \
+  X_PAIR(X_NOP, X_SUM_F32V2(out0, p16)) \
+  X_PAIR(X_NOP, X_SUM_F32V2(out1, p18)) X_PAIR(X_NOP, X_SUM_F32V2(out2, p20)) X_PAIR(X_NOP, X_SUM_F32V2(out3, p22))
 static inline void product_f16(const f16* weights, const f16* h, f32* out, uint32_t n) { PRODUCT(DOT, DOT_FINISH) }
 static inline void product_f32(const f32* weights, const f32* h, f32* out, uint32_t n) { PRODUCT(MAC, MAC_FINISH) }
 #else
@@ -84,24 +85,24 @@ static inline void product_f32(const f32* weights, const f32* h, f32* out, uint3
 }
 #endif
 
-#define RECURRENT_PRODUCT(type, lanes)                                                                                \
-  VERTEX_MULTI(RecurrentProduct_##type, IN(type, weights, 8), IN(type, h, 8), OUT(f32, partials), INOUT(u32, step),   \
-               VALUE(u32, groups), VALUE(u32, vectors), VALUE(u32, share), VALUE(u32, batch), VALUE(u32, stride),     \
-               VALUE(u32, advance)) {                                                                                 \
-    const uint32_t groups = state->groups, share = state->share, batch = state->batch;                                \
-    const uint32_t n = share_of(state->vectors, share, worker);                                                       \
-    if (worker == 0) *state->step += state->advance;                                                                  \
-    const type* h = state->h + worker * share * lanes;                                                                \
-    f32* out = state->partials + worker;                                                                              \
-    for (uint32_t b = 0; b < batch; ++b, h += state->stride) {                                                        \
-      const type* weights = state->weights + worker * share * 4 * lanes;                                              \
-      for (uint32_t g = 0; g < groups; ++g, weights += 6 * share * 4 * lanes, out += 24) {                            \
-        if (n)                                                                                                        \
-          product_##type(weights, h, out, n);                                                                         \
-        else                                                                                                          \
-          out[0] = out[6] = out[12] = out[18] = 0;                                                                    \
-      }                                                                                                               \
-    }                                                                                                                 \
+#define RECURRENT_PRODUCT(type, lanes)                                                                              \
+  VERTEX_MULTI(RecurrentProduct_##type, IN(type, weights, 8), IN(type, h, 8), OUT(f32, partials), INOUT(u32, step), \
+               VALUE(u32, groups), VALUE(u32, vectors), VALUE(u32, share), VALUE(u32, batch), VALUE(u32, stride),   \
+               VALUE(u32, advance)) {                                                                               \
+    const uint32_t groups = state->groups, share = state->share, batch = state->batch;                              \
+    const uint32_t n = share_of(state->vectors, share, worker);                                                     \
+    if (worker == 0) *state->step += state->advance;                                                                \
+    const type* h = state->h + worker * share * lanes;                                                              \
+    f32* out = state->partials + worker;                                                                            \
+    for (uint32_t b = 0; b < batch; ++b, h += state->stride) {                                                      \
+      const type* weights = state->weights + worker * share * 4 * lanes;                                            \
+      for (uint32_t g = 0; g < groups; ++g, weights += 6 * share * 4 * lanes, out += 24) {                          \
+        if (n)                                                                                                      \
+          product_##type(weights, h, out, n);                                                                       \
+        else                                                                                                        \
+          out[0] = out[6] = out[12] = out[18] = 0;                                                                  \
+      }                                                                                                             \
+    }                                                                                                               \
   }
 RECURRENT_PRODUCT(f16, 4)
 RECURRENT_PRODUCT(f32, 2)
@@ -121,7 +122,12 @@ enum {
   RECURRENT_SOFTPLUS
 };
 /* Flags of a cell: activations f, g, h in bits 3:0, 7:4, 11:8. */
-enum { RECURRENT_REVERSE = 1 << 12, RECURRENT_CLIP = 1 << 13, RECURRENT_INPUT_FORGET = 1 << 14, RECURRENT_PEEPHOLES = 1 << 15 };
+enum {
+  RECURRENT_REVERSE = 1 << 12,
+  RECURRENT_CLIP = 1 << 13,
+  RECURRENT_INPUT_FORGET = 1 << 14,
+  RECURRENT_PEEPHOLES = 1 << 15
+};
 
 #ifdef __riscv
 static inline f32 machine_tanh(f32 x) { return x_tanh_f32(x); }
@@ -129,8 +135,10 @@ static inline f32 machine_sigmoid(f32 x) { return x_sigmoid_f32(x); }
 static inline f32 machine_exp(f32 x) { return x_exp_f32(x); }
 static inline f32 machine_log(f32 x) { return x_log_f32(x); }
 #else
-#define MACHINE(function) \
-  static inline f32 machine_##function(f32 x) { return tessera_f32_from_bits(tessera_host_##function##_f32(tessera_f32_bits(x))); }
+#define MACHINE(function)                                                             \
+  static inline f32 machine_##function(f32 x) {                                       \
+    return tessera_f32_from_bits(tessera_host_##function##_f32(tessera_f32_bits(x))); \
+  }
 MACHINE(tanh)
 MACHINE(sigmoid)
 MACHINE(exp)
@@ -173,7 +181,8 @@ static inline f32 gathered(const f32* partials, f32 z) {
   return tessera_f32(tessera_f32(tessera_f32(a + b) + c) + z);
 }
 
-/* Where the step of a row of the batch stands in x and y: the row's own length counts. Behind it: y is 0, states stay. */
+/* Where the step of a row of the batch stands in x and y: the row's own length counts. Behind it: y is 0, states stay.
+ */
 static inline int position_of(uint32_t counter, i32 length, uint32_t flags, uint32_t* position) {
   const uint32_t step = counter - 1;
   *position = step;
@@ -187,42 +196,42 @@ static inline int position_of(uint32_t counter, i32 length, uint32_t flags, uint
 #define TO_f16(x) tessera_f32_to_f16(x)
 #define FROM_f16(x) tessera_f16_to_f32(x)
 
-/* Gates i, o, f, c in this order, peepholes p[unit][i, o, f] if the flag is set; c is the cell state, c_out the same in the
- * model's type, h what is exchanged, y[step][batch][unit]. */
-#define LSTM_CELL(type)                                                                                            \
-  VERTEX_MULTI(LstmCell_##type, IN(f32, partials), IN(f32, z), INOUT(f32, c), INOUT(type, h), INOUT(type, c_out),  \
-               INOUT(type, y), IN(f32, peepholes), IN(f32, parameters), IN(u32, step), IN(i32, lengths),      \
-               VALUE(u32, units), VALUE(u32, batch), VALUE(u32, rows), VALUE(u32, flags), VALUE(u32, pitch)) {     \
-    const uint32_t units = state->units, batch = state->batch, flags = state->flags, pitch = state->pitch;         \
-    const f32* parameters = state->parameters;                                                                     \
-    for (uint32_t b = 0; b < batch; ++b) {                                                                         \
-      uint32_t at;                                                                                                 \
-      const int inside = position_of(*state->step, state->lengths[b], flags, &at);                                 \
-      const uint32_t place = (at * batch + b) * pitch;                                                             \
-      for (uint32_t j = worker; j < units; j += 6) {                                                               \
-        if (!inside) {                                                                                             \
-          state->y[place + j] = 0;                                                                                 \
-          continue;                                                                                                \
-        }                                                                                                          \
-        const f32* z = state->z + (place + j) * 4;                                                                 \
-        const f32* p = state->partials + (b * state->rows + j * 4) * 6;                                            \
-        const f32 old = state->c[b * pitch + j];                                                                   \
-        f32 i = gathered(p, z[0]), o = gathered(p + 6, z[1]), f = gathered(p + 12, z[2]);                          \
-        const f32* peepholes = flags & RECURRENT_PEEPHOLES ? state->peepholes + 3 * j : 0;                         \
-        if (peepholes) i = tessera_fma(peepholes[0], old, i), f = tessera_fma(peepholes[2], old, f);               \
-        i = activate(flags, parameters, 0, i);                                                                     \
-        f = flags & RECURRENT_INPUT_FORGET ? tessera_f32(1.0f - i) : activate(flags, parameters, 0, f);            \
-        const f32 g = activate(flags, parameters, 1, gathered(p + 18, z[3]));                                      \
-        const f32 c = tessera_fma(f, old, tessera_f32(i * g));                                                     \
-        if (peepholes) o = tessera_fma(peepholes[1], c, o);                                                        \
-        o = activate(flags, parameters, 0, o);                                                                     \
-        const type h = TO_##type(tessera_f32(o * activate(flags, parameters, 2, c)));                              \
-        state->c[b * pitch + j] = c;                                                                               \
-        state->c_out[b * pitch + j] = TO_##type(c);                                                                \
-        state->h[b * pitch + j] = h;                                                                               \
-        state->y[place + j] = h;                                                                                   \
-      }                                                                                                            \
-    }                                                                                                              \
+/* Gates i, o, f, c in this order, peepholes p[unit][i, o, f] if the flag is set; c is the cell state, c_out the same in
+ * the model's type, h what is exchanged, y[step][batch][unit]. */
+#define LSTM_CELL(type)                                                                                           \
+  VERTEX_MULTI(LstmCell_##type, IN(f32, partials), IN(f32, z), INOUT(f32, c), INOUT(type, h), INOUT(type, c_out), \
+               INOUT(type, y), IN(f32, peepholes), IN(f32, parameters), IN(u32, step), IN(i32, lengths),          \
+               VALUE(u32, units), VALUE(u32, batch), VALUE(u32, rows), VALUE(u32, flags), VALUE(u32, pitch)) {    \
+    const uint32_t units = state->units, batch = state->batch, flags = state->flags, pitch = state->pitch;        \
+    const f32* parameters = state->parameters;                                                                    \
+    for (uint32_t b = 0; b < batch; ++b) {                                                                        \
+      uint32_t at;                                                                                                \
+      const int inside = position_of(*state->step, state->lengths[b], flags, &at);                                \
+      const uint32_t place = (at * batch + b) * pitch;                                                            \
+      for (uint32_t j = worker; j < units; j += 6) {                                                              \
+        if (!inside) {                                                                                            \
+          state->y[place + j] = 0;                                                                                \
+          continue;                                                                                               \
+        }                                                                                                         \
+        const f32* z = state->z + (place + j) * 4;                                                                \
+        const f32* p = state->partials + (b * state->rows + j * 4) * 6;                                           \
+        const f32 old = state->c[b * pitch + j];                                                                  \
+        f32 i = gathered(p, z[0]), o = gathered(p + 6, z[1]), f = gathered(p + 12, z[2]);                         \
+        const f32* peepholes = flags & RECURRENT_PEEPHOLES ? state->peepholes + 3 * j : 0;                        \
+        if (peepholes) i = tessera_fma(peepholes[0], old, i), f = tessera_fma(peepholes[2], old, f);              \
+        i = activate(flags, parameters, 0, i);                                                                    \
+        f = flags & RECURRENT_INPUT_FORGET ? tessera_f32(1.0f - i) : activate(flags, parameters, 0, f);           \
+        const f32 g = activate(flags, parameters, 1, gathered(p + 18, z[3]));                                     \
+        const f32 c = tessera_fma(f, old, tessera_f32(i * g));                                                    \
+        if (peepholes) o = tessera_fma(peepholes[1], c, o);                                                       \
+        o = activate(flags, parameters, 0, o);                                                                    \
+        const type h = TO_##type(tessera_f32(o * activate(flags, parameters, 2, c)));                             \
+        state->c[b * pitch + j] = c;                                                                              \
+        state->c_out[b * pitch + j] = TO_##type(c);                                                               \
+        state->h[b * pitch + j] = h;                                                                              \
+        state->y[place + j] = h;                                                                                  \
+      }                                                                                                           \
+    }                                                                                                             \
   }
 LSTM_CELL(f32)
 LSTM_CELL(f16)
@@ -258,71 +267,71 @@ static inline f32 gru_mix(f32 update, f32 fresh, f32 old) {
   return tessera_fma(update, old, tessera_f32(tessera_f32(1.0f - update) * fresh));
 }
 
-#define GRU_CELLS(type)                                                                                             \
-  VERTEX_MULTI(GruCell_##type, IN(f32, partials), IN(f32, z), INOUT(f32, full), INOUT(type, h), INOUT(type, y),     \
-               IN(f32, inner), IN(f32, parameters), IN(u32, step), IN(i32, lengths), VALUE(u32, units),             \
-               VALUE(u32, batch), VALUE(u32, rows), VALUE(u32, flags), VALUE(u32, pitch)) {                         \
-    const uint32_t units = state->units, batch = state->batch, flags = state->flags, pitch = state->pitch;          \
-    const f32* parameters = state->parameters;                                                                      \
-    for (uint32_t b = 0; b < batch; ++b) {                                                                          \
-      uint32_t at;                                                                                                  \
-      const int inside = position_of(*state->step, state->lengths[b], flags, &at);                                  \
-      const uint32_t place = (at * batch + b) * pitch;                                                              \
-      for (uint32_t j = worker; j < units; j += 6) {                                                                \
-        type h = 0;                                                                                                 \
-        if (inside) {                                                                                               \
-          const f32* z = state->z + (place + j) * 3;                                                                \
-          const f32* p = state->partials + (b * state->rows + j * 3) * 6;                                           \
-          const f32 update = activate(flags, parameters, 0, gathered(p, z[0]));                                     \
-          const f32 reset = activate(flags, parameters, 0, gathered(p + 6, z[1]));                                  \
-          const f32 fresh =                                                                                         \
-              activate(flags, parameters, 1, tessera_fma(reset, gathered(p + 12, state->inner[j]), z[2]));          \
-          const f32 full = gru_mix(update, fresh, state->full[b * pitch + j]);                                      \
-          state->full[b * pitch + j] = full;                                                                        \
-          state->h[b * pitch + j] = h = TO_##type(full);                                                            \
-        }                                                                                                           \
-        state->y[place + j] = h;                                                                                    \
-      }                                                                                                             \
-    }                                                                                                               \
-  }                                                                                                                 \
-  VERTEX_MULTI(GruGates_##type, IN(f32, partials), IN(f32, z), IN(f32, full), INOUT(type, h), INOUT(f32, update),   \
-               IN(f32, parameters), IN(u32, step), IN(i32, lengths), VALUE(u32, units), VALUE(u32, batch),          \
-               VALUE(u32, rows), VALUE(u32, flags), VALUE(u32, pitch)) {                                            \
-    const uint32_t units = state->units, batch = state->batch, flags = state->flags, pitch = state->pitch;          \
-    const f32* parameters = state->parameters;                                                                      \
-    for (uint32_t b = 0; b < batch; ++b) {                                                                          \
-      uint32_t at;                                                                                                  \
-      if (!position_of(*state->step, state->lengths[b], flags, &at)) continue;                                      \
-      for (uint32_t j = worker; j < units; j += 6) {                                                                \
-        const f32* z = state->z + ((at * batch + b) * pitch + j) * 3;                                               \
-        const f32* p = state->partials + (b * state->rows + j * 2) * 6;                                             \
-        const f32 reset = activate(flags, parameters, 0, gathered(p + 6, z[1]));                                    \
-        state->update[b * pitch + j] = activate(flags, parameters, 0, gathered(p, z[0]));                           \
-        state->h[b * pitch + j] = TO_##type(tessera_f32(reset * state->full[b * pitch + j]));                       \
-      }                                                                                                             \
-    }                                                                                                               \
-  }                                                                                                                 \
-  VERTEX_MULTI(GruUpdate_##type, IN(f32, partials), IN(f32, z), IN(f32, update), INOUT(f32, full), INOUT(type, h),  \
-               INOUT(type, y), IN(f32, parameters), IN(u32, step), IN(i32, lengths), VALUE(u32, units),             \
-               VALUE(u32, batch), VALUE(u32, rows), VALUE(u32, flags), VALUE(u32, pitch)) {                         \
-    const uint32_t units = state->units, batch = state->batch, flags = state->flags, pitch = state->pitch;          \
-    const f32* parameters = state->parameters;                                                                      \
-    for (uint32_t b = 0; b < batch; ++b) {                                                                          \
-      uint32_t at;                                                                                                  \
-      const int inside = position_of(*state->step, state->lengths[b], flags, &at);                                  \
-      const uint32_t place = (at * batch + b) * pitch;                                                              \
-      for (uint32_t j = worker; j < units; j += 6) {                                                                \
-        type h = 0;                                                                                                 \
-        if (inside) {                                                                                               \
-          const f32* p = state->partials + (b * state->rows + j) * 6;                                               \
-          const f32 fresh = activate(flags, parameters, 1, gathered(p, state->z[(place + j) * 3 + 2]));             \
-          const f32 full = gru_mix(state->update[b * pitch + j], fresh, state->full[b * pitch + j]);                \
-          state->full[b * pitch + j] = full;                                                                        \
-          state->h[b * pitch + j] = h = TO_##type(full);                                                            \
-        }                                                                                                           \
-        state->y[place + j] = h;                                                                                    \
-      }                                                                                                             \
-    }                                                                                                               \
+#define GRU_CELLS(type)                                                                                            \
+  VERTEX_MULTI(GruCell_##type, IN(f32, partials), IN(f32, z), INOUT(f32, full), INOUT(type, h), INOUT(type, y),    \
+               IN(f32, inner), IN(f32, parameters), IN(u32, step), IN(i32, lengths), VALUE(u32, units),            \
+               VALUE(u32, batch), VALUE(u32, rows), VALUE(u32, flags), VALUE(u32, pitch)) {                        \
+    const uint32_t units = state->units, batch = state->batch, flags = state->flags, pitch = state->pitch;         \
+    const f32* parameters = state->parameters;                                                                     \
+    for (uint32_t b = 0; b < batch; ++b) {                                                                         \
+      uint32_t at;                                                                                                 \
+      const int inside = position_of(*state->step, state->lengths[b], flags, &at);                                 \
+      const uint32_t place = (at * batch + b) * pitch;                                                             \
+      for (uint32_t j = worker; j < units; j += 6) {                                                               \
+        type h = 0;                                                                                                \
+        if (inside) {                                                                                              \
+          const f32* z = state->z + (place + j) * 3;                                                               \
+          const f32* p = state->partials + (b * state->rows + j * 3) * 6;                                          \
+          const f32 update = activate(flags, parameters, 0, gathered(p, z[0]));                                    \
+          const f32 reset = activate(flags, parameters, 0, gathered(p + 6, z[1]));                                 \
+          const f32 fresh =                                                                                        \
+              activate(flags, parameters, 1, tessera_fma(reset, gathered(p + 12, state->inner[j]), z[2]));         \
+          const f32 full = gru_mix(update, fresh, state->full[b * pitch + j]);                                     \
+          state->full[b * pitch + j] = full;                                                                       \
+          state->h[b * pitch + j] = h = TO_##type(full);                                                           \
+        }                                                                                                          \
+        state->y[place + j] = h;                                                                                   \
+      }                                                                                                            \
+    }                                                                                                              \
+  }                                                                                                                \
+  VERTEX_MULTI(GruGates_##type, IN(f32, partials), IN(f32, z), IN(f32, full), INOUT(type, h), INOUT(f32, update),  \
+               IN(f32, parameters), IN(u32, step), IN(i32, lengths), VALUE(u32, units), VALUE(u32, batch),         \
+               VALUE(u32, rows), VALUE(u32, flags), VALUE(u32, pitch)) {                                           \
+    const uint32_t units = state->units, batch = state->batch, flags = state->flags, pitch = state->pitch;         \
+    const f32* parameters = state->parameters;                                                                     \
+    for (uint32_t b = 0; b < batch; ++b) {                                                                         \
+      uint32_t at;                                                                                                 \
+      if (!position_of(*state->step, state->lengths[b], flags, &at)) continue;                                     \
+      for (uint32_t j = worker; j < units; j += 6) {                                                               \
+        const f32* z = state->z + ((at * batch + b) * pitch + j) * 3;                                              \
+        const f32* p = state->partials + (b * state->rows + j * 2) * 6;                                            \
+        const f32 reset = activate(flags, parameters, 0, gathered(p + 6, z[1]));                                   \
+        state->update[b * pitch + j] = activate(flags, parameters, 0, gathered(p, z[0]));                          \
+        state->h[b * pitch + j] = TO_##type(tessera_f32(reset * state->full[b * pitch + j]));                      \
+      }                                                                                                            \
+    }                                                                                                              \
+  }                                                                                                                \
+  VERTEX_MULTI(GruUpdate_##type, IN(f32, partials), IN(f32, z), IN(f32, update), INOUT(f32, full), INOUT(type, h), \
+               INOUT(type, y), IN(f32, parameters), IN(u32, step), IN(i32, lengths), VALUE(u32, units),            \
+               VALUE(u32, batch), VALUE(u32, rows), VALUE(u32, flags), VALUE(u32, pitch)) {                        \
+    const uint32_t units = state->units, batch = state->batch, flags = state->flags, pitch = state->pitch;         \
+    const f32* parameters = state->parameters;                                                                     \
+    for (uint32_t b = 0; b < batch; ++b) {                                                                         \
+      uint32_t at;                                                                                                 \
+      const int inside = position_of(*state->step, state->lengths[b], flags, &at);                                 \
+      const uint32_t place = (at * batch + b) * pitch;                                                             \
+      for (uint32_t j = worker; j < units; j += 6) {                                                               \
+        type h = 0;                                                                                                \
+        if (inside) {                                                                                              \
+          const f32* p = state->partials + (b * state->rows + j) * 6;                                              \
+          const f32 fresh = activate(flags, parameters, 1, gathered(p, state->z[(place + j) * 3 + 2]));            \
+          const f32 full = gru_mix(state->update[b * pitch + j], fresh, state->full[b * pitch + j]);               \
+          state->full[b * pitch + j] = full;                                                                       \
+          state->h[b * pitch + j] = h = TO_##type(full);                                                           \
+        }                                                                                                          \
+        state->y[place + j] = h;                                                                                   \
+      }                                                                                                            \
+    }                                                                                                              \
   }
 GRU_CELLS(f32)
 GRU_CELLS(f16)

@@ -29,6 +29,11 @@ CostFeatures cost_features(const CodeletInfo& info, const std::uint8_t* state) {
     const auto wide = static_cast<double>(m % 4 * (n / 4)), one = static_cast<double>(m % 4 * (n % 4));
     return {full + tall + wide + one, v("k") * (27 * full + 14 * tall + 12 * wide + 6 * one)};
   }
+  if (info.field("share") != nullptr) {  // one worker's part of a recurrent product: four rows a group
+    const double products = v("groups") * v("batch");
+    return {products, products * std::min(v("share"), v("vectors"))};
+  }
+  if (info.field("pitch") != nullptr) return {0, v("batch") * std::ceil(v("units") / 6)};  // a worker's cells
   if (info.field("axis") != nullptr) return {v("outer") * v("inner"), v("outer") * v("inner") * v("axis")};
   if (info.field("columns") != nullptr) return {v("rows"), v("rows") * v("columns")};
   if (info.field("n3") != nullptr) return {v("n0") * v("n1") * v("n2"), v("n0") * v("n1") * v("n2") * v("n3")};

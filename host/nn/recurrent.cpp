@@ -81,16 +81,16 @@ class Recurrence {
   void run() {
     for (Index d = 0; d < directions_; ++d) {
       parts_.emplace_back();
-      parts_.back().first_tile = builder_.tiles() >= directions_ ? static_cast<unsigned>(d * (builder_.tiles() / directions_)) : 0;
+      parts_.back().first_tile =
+          builder_.tiles() >= directions_ ? static_cast<unsigned>(d * (builder_.tiles() / directions_)) : 0;
       place(d);
     }
     clear();
     for (Index d = 0; d < directions_; ++d) initial_states(d);
     builder_.steps().push_back(Program::repeat(static_cast<std::uint32_t>(steps_), step(), node_.name + " steps"));
     results();
-    lowering_.notes().push_back(
-        {node_.name, fmt::format("{} steps of {} hidden units, {} on each of {} tiles, {} rows", steps_, hidden_, pitch_,
-                                 used_ * directions_, batch_)});
+    lowering_.notes().push_back({node_.name, fmt::format("{} steps of {} hidden units, {} on each of {} tiles, {} rows",
+                                                         steps_, hidden_, pitch_, used_ * directions_, batch_)});
   }
 
  private:
@@ -232,7 +232,9 @@ class Recurrence {
 
   /// A view as f32.
   Tensor real(const Tensor& x, const std::string& what) {
-    return type_ == graph::Type::f32 ? x : lower_unary(builder_, "Cast_f16_f32", x, graph::Type::f32, node_.name + " " + what);
+    return type_ == graph::Type::f32
+               ? x
+               : lower_unary(builder_, "Cast_f16_f32", x, graph::Type::f32, node_.name + " " + what);
   }
 
   /// [hidden, count] in f32 to [used, pitch, count] beside the units.
@@ -280,8 +282,9 @@ class Recurrence {
     }
     const Tensor both = real(b.view[d], "bias").reshape({2, n});
     const Index summed = apart ? 2 * hidden_ : n;
-    const Tensor sum = lower_binary(builder_, "Add_f32", {both[0].slice(0, summed), nullptr},
-                                    {both[1].slice(0, summed), nullptr}, {summed}, graph::Type::f32, node_.name + " bias");
+    const Tensor sum =
+        lower_binary(builder_, "Add_f32", {both[0].slice(0, summed), nullptr}, {both[1].slice(0, summed), nullptr},
+                     {summed}, graph::Type::f32, node_.name + " bias");
     const Tensor whole = apart ? Tensor::concat({sum, both[0].slice(summed, n)}) : sum;
     return Operand{by_unit ? whole.reshape({gates_, hidden_}).transpose().flatten() : whole, nullptr};
   }
@@ -335,8 +338,7 @@ class Recurrence {
       product.a = real(product.a, "x");
       if (product.b.is_constant()) {
         model::Tensor wide(model::Type::f32, product.b.constant->shape);
-        for (std::int64_t i = 0; i < wide.elements(); ++i)
-          wide.set(i, static_cast<float>(product.b.constant->real(i)));
+        for (std::int64_t i = 0; i < wide.elements(); ++i) wide.set(i, static_cast<float>(product.b.constant->real(i)));
         product.b.constant = lowering_.keep(std::move(wide));
       } else {
         product.b.view = real(product.b.view, "W");
@@ -395,8 +397,7 @@ class Recurrence {
     for (std::size_t s = 0; s < stages_.size(); ++s) {
       for (const Direction& part : parts_) {
         const Tensor state = part.h.permute({1, 0, 2}).expand(0).broadcast(used_, 0);
-        const Tensor to =
-            part.gathered[s].slice(0, used_ * pitch_, 2).reshape({used_, batch_, used_, pitch_});
+        const Tensor to = part.gathered[s].slice(0, used_ * pitch_, 2).reshape({used_, batch_, used_, pitch_});
         body.push_back(Program::copy(state, to, node_.name + " gather"));
       }
       const auto product = builder_.graph().add_compute_set(node_.name + " product");
