@@ -115,7 +115,7 @@ struct TopKAttributes {
   bool largest = true, sorted = true;
 };
 struct OneHotAttributes {
-  std::int64_t axis = -1, depth = 0;  ///< depth from operand 1; the values stay operand 2
+  std::int64_t axis = -1, depth = 0;  ///< depth from operand 1, which is absent; the values stay operand 2
 };
 struct CumSumAttributes {
   std::int64_t axis = 0;
@@ -135,6 +135,8 @@ struct ModAttributes {
 struct IsInfAttributes {
   bool negative = true, positive = true;
 };
+/// Canonical: no blanks, ellipses spelled out in letters, always with "->". An axis of extent 1 stretches to its
+/// letter's.
 struct EinsumAttributes {
   std::string equation;
 };

@@ -2,12 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <limits>
 #include <map>
 #include <set>
 
 #include "host/onnx/import_steps.h"
+#include "host/onnx/ops.h"
 #include "hw/error.h"
 
 namespace tessera::model {
@@ -16,18 +16,10 @@ namespace {
 
 using Info = ::onnx::ValueInfoProto;
 
-struct ShapeOperand {
-  const char* op;
-  int first, last;
-};
-constexpr ShapeOperand kShapeOperands[] = {{"Reshape", 1, 1},         {"Slice", 1, 4},  {"Squeeze", 1, 1},
-                                           {"Unsqueeze", 1, 1},       {"Expand", 1, 1}, {"Split", 1, 1},
-                                           {"ConstantOfShape", 0, 0}, {"Range", 0, 2}};
-
 class Binder {
  public:
-  Binder(::onnx::ModelProto& proto, const std::string& file, const ImportOptions& options)
-      : proto_(proto), graph_(*proto.mutable_graph()), file_(file), options_(options) {}
+  Binder(::onnx::ModelProto& proto, const std::string& file, const ImportOptions& options, const Refusals& refusals)
+      : proto_(proto), graph_(*proto.mutable_graph()), file_(file), options_(options), refusals_(refusals) {}
 
   Bound run() {
     for (const auto& tensor : graph_.initializer()) constants_.insert(tensor.name());
@@ -39,7 +31,9 @@ class Binder {
       if (constants_.count(info.name()) != 0) continue;
       const std::string name = info.name();
       const bool compiled_in = shape_inputs_.count(name) != 0;
-      if (!compiled_in && !info.type().has_tensor_type()) fail(name, "is no tensor", "");
+      if (!info.type().has_tensor_type())
+        throw Error(Category::unsupported, fmt::format("input '{}' is no tensor", name), file_,
+                    "docs/onnx.md lists operators and types");
       const auto given = options_.inputs.find(name);
       if (given != options_.inputs.end()) check_type(info, given->second);
       resolve(info, compiled_in ? nullptr : &bound);
@@ -69,36 +63,40 @@ class Binder {
     for (const auto& entry : options_.inputs) known(entry.first);
   }
 
-  /// Walks from every operand that decides a shape back to the graph inputs it is computed from.
+  /// Walks from every operand that decides a shape back to the graph inputs it is computed from. What one operand
+  /// needs, the next need not walk again.
   void find_shape_inputs() {
     std::map<std::string, int> producer;
-    std::set<std::string> inputs;
+    std::set<std::string> inputs, seen;
     for (const Info& info : graph_.input()) inputs.insert(info.name());
     for (int i = 0; i < graph_.node_size(); ++i)
       for (const std::string& output : graph_.node(i).output()) producer[output] = i;
     for (int i = 0; i < graph_.node_size(); ++i) {
-      std::set<std::string> sources, seen;
       const auto& node = graph_.node(i);
-      const std::function<void(const std::string&)> walk = [&](const std::string& value) {
-        if (value.empty() || !seen.insert(value).second || constants_.count(value) != 0) return;
-        if (inputs.count(value) != 0) sources.insert(value);
-        const auto from = producer.find(value);
-        if (from == producer.end()) return;
-        const auto& op = graph_.node(from->second).op_type();
-        if (op == "Shape" || op == "Size") return;  // needs the shape only, and that is known
-        for (const std::string& input : graph_.node(from->second).input()) walk(input);
-      };
+      std::vector<std::string> open;
       for (int k = 0; k < node.input_size(); ++k)
-        if (is_shape_operand(node.op_type(), k)) walk(node.input(k));
-      for (const std::string& source : sources) {
-        if (options_.inputs.count(source) == 0)
-          throw Error(Category::unsupported,
-                      fmt::format("a shape depends on data of the run: {} takes it from input '{}'",
-                                  describe_node(proto_, i), source),
-                      file_, fmt::format("give its value at compile time: --input {}=FILE.pb", source));
-        shape_inputs_.insert(source);
+        if (is_shape_operand(node, k)) open.push_back(node.input(k));
+      while (!open.empty()) {
+        const std::string value = open.back();
+        open.pop_back();
+        if (value.empty() || !seen.insert(value).second || constants_.count(value) != 0) continue;
+        if (inputs.count(value) != 0) add_shape_input(value, i);
+        const auto from = producer.find(value);
+        if (from == producer.end()) continue;
+        const auto& op = graph_.node(from->second).op_type();
+        if (op == "Shape" || op == "Size") continue;  // needs the shape only, and that is known
+        for (const std::string& input : graph_.node(from->second).input()) open.push_back(input);
       }
     }
+  }
+
+  void add_shape_input(const std::string& name, int position) {
+    if (options_.inputs.count(name) == 0)
+      throw Error(Category::unsupported,
+                  fmt::format("a shape depends on data of the run: {} takes it from input '{}'",
+                              refusals_.describe(position), name),
+                  file_, fmt::format("give its value at compile time: --input {}=FILE.pb", name));
+    shape_inputs_.insert(name);
   }
 
   /// Extents that a given shape says for a symbol hold for all inputs with that symbol.
@@ -150,7 +148,7 @@ class Binder {
       if (!dim.has_dim_value() && bound != nullptr)
         bound->symbolic.push_back({kept_, static_cast<std::uint32_t>(axis), dim.dim_param()});
       resolve_axis(info.name(), dim, axis, known);
-      if (dim.dim_value() > std::numeric_limits<std::int32_t>::max())  // libonnx's converter would cut it to 32 bits
+      if (dim.dim_value() > std::numeric_limits<std::int32_t>::max())
         throw Error(Category::does_not_fit,
                     fmt::format("input '{}' has extent {} on axis {}", info.name(), dim.dim_value(), axis), file_,
                     "use smaller inputs");
@@ -203,6 +201,7 @@ class Binder {
   ::onnx::GraphProto& graph_;
   const std::string& file_;
   const ImportOptions& options_;
+  const Refusals& refusals_;
   std::set<std::string> constants_, shape_inputs_;
   std::map<std::string, std::int64_t> symbols_;
   std::uint32_t kept_ = 0;
@@ -210,14 +209,17 @@ class Binder {
 
 }  // namespace
 
-bool is_shape_operand(const std::string& op, int index) {
-  return std::any_of(std::begin(kShapeOperands), std::end(kShapeOperands), [&](const ShapeOperand& operand) {
-    return op == operand.op && index >= operand.first && index <= operand.last;
-  });
+bool is_shape_operand(const ::onnx::NodeProto& node, int index) {
+  const auto op = find_op(node);
+  if (!op || index >= 32) return false;
+  // A Dropout's ratio counts only where it may be in training mode.
+  if (*op == Op::Dropout && node.input_size() < 3) return false;
+  return (operator_of(*op).shape_operands >> index & 1U) != 0;
 }
 
-Bound bind_inputs(::onnx::ModelProto& proto, const std::string& file, const ImportOptions& options) {
-  return Binder(proto, file, options).run();
+Bound bind_inputs(::onnx::ModelProto& proto, const std::string& file, const ImportOptions& options,
+                  const Refusals& refusals) {
+  return Binder(proto, file, options, refusals).run();
 }
 
 }  // namespace tessera::model

@@ -2,10 +2,11 @@
 
 #include <fmt/format.h>
 #include <onnx/checker.h>
-#include <onnx/shape_inference/implementation.h>
-#include <onnx/version_converter/convert.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -32,6 +33,22 @@ constexpr std::int64_t kOpset = 17;
   return proto;
 }
 
+/// The same from a file, without a copy of its bytes.
+::onnx::ModelProto parse_file(const std::string& file) {
+  std::error_code failed;
+  const auto size = std::filesystem::file_size(file, failed);
+  if (failed || size == 0 || !std::filesystem::is_regular_file(file, failed)) return parse(read_file(file), file);
+  if (size > static_cast<std::uintmax_t>(std::numeric_limits<std::int32_t>::max()))
+    throw Error(Category::unsupported, fmt::format("the file has {} bytes; protobuf reads less than 2 GiB", size), file,
+                "export the model with its weights as external data");
+  ::onnx::ModelProto proto;
+  std::ifstream in(file, std::ios::binary);
+  if (!in) return parse(read_file(file), file);  // which says why
+  if (!proto.ParseFromIstream(&in)) broken(file, "it is cut short or no ONNX file at all");
+  if (!proto.has_graph()) broken(file, "it holds no graph");
+  return proto;
+}
+
 bool is_utf8(const std::string& text) {
   try {
     (void)nlohmann::json(text).dump();
@@ -49,10 +66,18 @@ void check_names(const ::onnx::ModelProto& proto, const std::string& file) {
     defined.insert(info.name());
     for (const auto& dim : info.type().tensor_type().shape().dim()) names.insert(dim.dim_param());
   }
-  for (const auto& tensor : graph.initializer()) defined.insert(tensor.name());
-  for (const auto& tensor : graph.sparse_initializer()) defined.insert(tensor.values().name());
+  std::set<std::string> held;
+  for (const auto& tensor : graph.initializer()) {
+    if (tensor.name().empty()) broken(file, "an initializer has no name");
+    if (!held.insert(tensor.name()).second) broken(file, "two initializers are named '" + tensor.name() + "'");
+  }
+  defined.insert(held.begin(), held.end());
+  if (graph.sparse_initializer_size() > 0)
+    throw Error(Category::unsupported, "the model has sparse initializers", file, "export it with dense ones");
   for (const auto& node : graph.node()) {
-    defined.insert(node.output().begin(), node.output().end());
+    for (const std::string& output : node.output())
+      if (!output.empty() && !defined.insert(output).second && is_utf8(output))
+        broken(file, "'" + output + "' is computed by more than one node, or is an input as well");
     names.insert({node.name(), node.op_type(), node.domain()});
   }
   names.insert(defined.begin(), defined.end());
@@ -62,17 +87,6 @@ void check_names(const ::onnx::ModelProto& proto, const std::string& file) {
     if (defined.count(info.name()) == 0) broken(file, "output '" + info.name() + "' is computed by no node");
 }
 
-/// Brings tensors that stand in files beside the model into it: libonnx would look for them in the working directory.
-void bring_in_external_data(::onnx::ModelProto& proto, const std::string& file) {
-  const auto slash = file.rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : file.substr(0, slash);
-  for (auto& tensor : *proto.mutable_graph()->mutable_initializer()) {
-    if (tensor.data_location() != ::onnx::TensorProto::EXTERNAL) continue;
-    ::onnx::TensorProto whole = to_proto(from_proto(tensor, file + ": initializer '" + tensor.name() + "'", folder));
-    tensor.Swap(&whole);
-  }
-}
-
 /// First line of a message of libonnx, without its source positions.
 std::string first_line(const std::string& text) {
   std::string line = text.substr(0, text.find('\n'));
@@ -80,87 +94,31 @@ std::string first_line(const std::string& text) {
   return line;
 }
 
-/// Opset 6 and before: `broadcast` with `axis` places B's axes at A's; Unsqueeze says the same without the attribute.
-void make_broadcast_explicit(::onnx::ModelProto& proto) {
-  std::map<std::string, int> ranks;
-  const auto note = [&](const ::onnx::ValueInfoProto& info) {
-    ranks[info.name()] = info.type().tensor_type().shape().dim_size();
-  };
-  for (const auto& info : proto.graph().input()) note(info);
-  for (const auto& info : proto.graph().value_info()) note(info);
-  for (const auto& tensor : proto.graph().initializer()) ranks[tensor.name()] = tensor.dims_size();
-  google::protobuf::RepeatedPtrField<::onnx::NodeProto> nodes;
-  nodes.Swap(proto.mutable_graph()->mutable_node());
-  for (::onnx::NodeProto& node : nodes) {
-    std::int64_t axis = -1;
-    for (const auto& attribute : node.attribute())
-      if (attribute.name() == "axis") axis = attribute.i();
-    static const std::set<std::string> kBroadcasting = {"Add", "Sub", "Mul", "Div"};
-    const bool placed = kBroadcasting.count(node.op_type()) != 0 && axis >= 0 && node.input_size() == 2;
-    const int behind = placed ? ranks[node.input(0)] - ranks[node.input(1)] - static_cast<int>(axis) : 0;
-    if (placed) {
-      auto* attributes = node.mutable_attribute();
-      attributes->erase(std::remove_if(attributes->begin(), attributes->end(),
-                                       [](const auto& attribute) { return attribute.name() == "axis"; }),
-                        attributes->end());
-    }
-    if (behind > 0) {
-      ::onnx::NodeProto& unsqueeze = *proto.mutable_graph()->add_node();
-      unsqueeze.set_op_type("Unsqueeze");
-      unsqueeze.add_input(node.input(1));
-      unsqueeze.add_output(node.input(1) + "_placed_for_" + node.output(0));
-      auto& axes = *unsqueeze.add_attribute();
-      axes.set_name("axes");
-      axes.set_type(::onnx::AttributeProto::INTS);
-      for (int k = 0; k < behind; ++k) axes.add_ints(ranks[node.input(1)] + k);
-      node.set_input(1, unsqueeze.output(0));
-    }
-    proto.mutable_graph()->add_node()->Swap(&node);
+/// libonnx's checker on the model without the contents of its initializers, which from_proto checks: they need neither
+/// be copied nor, where they stand in files beside the model, be found.
+void check(::onnx::ModelProto& proto, const std::string& file) {
+  ::onnx::GraphProto& graph = *proto.mutable_graph();
+  google::protobuf::RepeatedPtrField<::onnx::TensorProto> initializers;
+  google::protobuf::RepeatedPtrField<::onnx::ValueInfoProto> inputs = graph.input();
+  std::set<std::string> declared;
+  for (const auto& info : inputs) declared.insert(info.name());
+  for (const auto& tensor : graph.initializer()) {
+    if (declared.count(tensor.name()) != 0) continue;
+    auto& info = *graph.add_input();
+    info.set_name(tensor.name());
+    info.mutable_type()->mutable_tensor_type()->set_elem_type(tensor.data_type());
+    for (const std::int64_t extent : tensor.dims())
+      info.mutable_type()->mutable_tensor_type()->mutable_shape()->add_dim()->set_dim_value(extent);
+    info.mutable_type()->mutable_tensor_type()->mutable_shape();
   }
-}
-
-void infer_with_libonnx(::onnx::ModelProto& proto, bool strict) {
-  ::onnx::shape_inference::InferShapes(proto, ::onnx::OpSchemaRegistry::Instance(),
-                                       ::onnx::ShapeInferenceOptions(true, strict ? 1 : 0, true));
-}
-
-/// Shapes as far as libonnx gets on a model that may hold anything; used for messages and by its converter.
-void infer_if_possible(::onnx::ModelProto& proto) {
-  ::onnx::ModelProto copy = proto;
-  try {
-    infer_with_libonnx(copy, false);
-    proto.Swap(&copy);
-  } catch (const std::exception&) {
-    // What is wrong, if anything, the checker says next.
-  }
-}
-
-void check(const ::onnx::ModelProto& proto, const std::string& file) {
+  initializers.Swap(graph.mutable_initializer());
   try {
     ::onnx::checker::check_model(proto);
-  } catch (const Error&) {
-    throw;
   } catch (const std::exception& error) {
     broken(file, first_line(error.what()));
   }
-}
-
-void convert(::onnx::ModelProto& proto, const std::string& file) {
-  const std::int64_t opset = opset_of(proto);
-  if (opset == kOpset) return;
-  proto.mutable_graph()->clear_value_info();  // may hold extents from before the inputs had theirs
-  infer_if_possible(proto);
-  if (opset < 7) make_broadcast_explicit(proto);
-  infer_if_possible(proto);
-  try {
-    ::onnx::ModelProto converted = ::onnx::version_conversion::ConvertVersion(proto, kOpset);
-    proto.Swap(&converted);
-  } catch (const std::exception& error) {
-    throw Error(Category::unsupported,
-                fmt::format("libonnx cannot convert the model from opset {} to {}: {}", opset, kOpset,
-                            first_line(error.what())),
-                file, "export the model with opset 17");
-  }
+  initializers.Swap(graph.mutable_initializer());
+  inputs.Swap(graph.mutable_input());
 }
 
 void check_opset(const ::onnx::ModelProto& proto, const std::string& file) {
@@ -203,34 +161,38 @@ std::int64_t opset_of(const ::onnx::ModelProto& proto) {
 
 bool default_domain(const std::string& domain) { return domain.empty() || domain == "ai.onnx"; }
 
-Model import_bytes(const std::string& bytes, const std::string& file, const ImportOptions& options) {
-  ::onnx::ModelProto proto = parse(bytes, file);
+namespace {
+
+Model import_proto(::onnx::ModelProto& proto, const std::string& file, const ImportOptions& options) {
   check_opset(proto, file);
   check_names(proto, file);
-  bring_in_external_data(proto, file);
-  const std::int64_t opset = opset_of(proto);
-  infer_if_possible(proto);
-  refuse_unsupported(proto, file, options);
-  check(proto, file);
-  const Bound bound = bind_inputs(proto, file, options);
-  convert(proto, file);
-  proto.mutable_graph()->clear_value_info();
+  Refusals refusals(proto);
+  scan(proto, options, refusals);
+  const bool refused = refusals.any();
   try {
-    infer_with_libonnx(proto, true);
-  } catch (const std::exception& error) {
-    broken(file, first_line(error.what()));
+    if (!refused) check(proto, file);  // the checker does not know what is refused
+    const Bound bound = bind_inputs(proto, file, options, refusals);
+    return translate(proto, file, bound, refusals);
+  } catch (const Error&) {
+    if (refused) refusals.fail(file);
+    throw;
   }
-  Model model = translate(proto, file, bound);
-  model.opset = opset;
-  return model;
+}
+
+}  // namespace
+
+Model import_bytes(const std::string& bytes, const std::string& file, const ImportOptions& options) {
+  ::onnx::ModelProto proto = parse(bytes, file);
+  return import_proto(proto, file, options);
 }
 
 Model import_model(const std::string& file, const ImportOptions& options) {
-  return import_bytes(read_file(file), file, options);
+  ::onnx::ModelProto proto = parse_file(file);
+  return import_proto(proto, file, options);
 }
 
 Interface read_interface(const std::string& file) {
-  const ::onnx::ModelProto proto = parse(read_file(file), file);
+  const ::onnx::ModelProto proto = parse_file(file);
   std::set<std::string> constants;
   for (const auto& tensor : proto.graph().initializer()) constants.insert(tensor.name());
   Interface result;

@@ -98,17 +98,17 @@ TEST(Import, InitializerWithTooFewElementsIsRefused) {
 
 TEST(Import, AllUnsupportedNodesAreInOneMessage) {
   const TestGraph graph = {17,
-                           {{"x", Type::f32, {"1", "1", "4", "4"}}, {"u", Type::u8, {"2"}}},
-                           {{"y", Type::f32, {"1", "1", "2", "2"}}, {"v", Type::u8, {"2"}}, {"w", Type::f32, {"1"}}},
+                           {{"x", Type::f32, {"1", "1", "4", "4"}}, {"u", Type::u64, {"2"}}},
+                           {{"y", Type::f32, {"1", "1"}}, {"v", Type::u64, {"2"}}, {"w", Type::f32, {"1"}}},
                            {},
-                           {{"MaxPool", {"x"}, {"y"}, {{"kernel_shape", std::vector<std::int64_t>{3, 3}}}, "pool", ""},
-                            {"Add", {"u", "u"}, {"v"}, {}, "bytes", ""},
+                           {{"Det", {"x"}, {"y"}, {}, "volume", ""},
+                            {"Add", {"u", "u"}, {"v"}, {}, "words", ""},
                             {"Fancy", {"x"}, {"w"}, {}, "own", "com.example"}}};
   const Error error = error_of([&] { (void)import_bytes(to_bytes(graph), "m.onnx"); });
   EXPECT_EQ(error.category(), Category::unsupported);
   EXPECT_THAT(error.message(), HasSubstr("3 nodes"));
-  EXPECT_THAT(error.message(), HasSubstr("node 'pool' (MaxPool, opset 17, f32 -> f32) at position 0"));
-  EXPECT_THAT(error.message(), HasSubstr("node 'bytes' (Add, opset 17, u8, u8 -> u8) at position 1: type u8"));
+  EXPECT_THAT(error.message(), HasSubstr("node 'volume' (Det, opset 17, f32 -> f32) at position 0: operator"));
+  EXPECT_THAT(error.message(), HasSubstr("node 'words' (Add, opset 17, u64, u64 -> u64) at position 1: type u64"));
   EXPECT_THAT(error.message(), HasSubstr("node 'own' (Fancy, com.example opset 1"));
 }
 

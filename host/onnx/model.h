@@ -53,6 +53,8 @@ struct Model {
   std::vector<ValueId> specialised;  ///< graph inputs whose given value became a constant, since shapes depend on it
   std::vector<SymbolicAxis> symbolic;
   std::vector<std::string> warnings;
+  /// 64-bit types are gone from values and attributes; infer() gives i32 and f32 for them. Not so while import folds.
+  bool narrow = false;
 
   [[nodiscard]] const Value& value(ValueId id) const { return values.at(id); }
 };
