@@ -1,18 +1,15 @@
-/* Every codelet, built for the host, and the list of them. One translation unit, so that the list is complete wherever
- * the library is linked. */
+/* The list of codelets built for the host. */
 #include "host_codelets.h"
 
-#include "binary.c"
-#undef ADD
-#undef MUL
-#undef ADD_I
-#undef MIN_I
-#undef MAX_I
-#include "copy.c"
-#include "matmul.c"
-#include "recurrent.c"
-#include "reduce.c"
-#include "unary.c"
+/* Every source of codelets, so that its object is linked. */
+#define ANCHOR(source) extern const char tessera_anchor_##source;
+#include "host_anchors.inc"
+#undef ANCHOR
+#define ANCHOR(source) &tessera_anchor_##source,
+extern const char* const tessera_host_anchors[];
+const char* const tessera_host_anchors[] = {
+#include "host_anchors.inc"
+};
 
 /* Bounds of the section that VERTEX puts entries into; the linker makes these names. */
 extern const struct tessera_host_codelet* const __start_tessera_codelets[];

@@ -7,38 +7,11 @@
  * yet. */
 #include "tessera/vertex.h"
 #include "tessera/xtile.h"
-
-/* One vector of an odd count, before the rest: S0 steps when its result is stored, so nothing is read past the end. */
-#define ODD_BINARY(OP)                              \
-  X_PAIR(X_LD2(p0, p2, X_STEP_0, X_STEP_8), X_FNOP) \
-  X_PAIR(X_NOP, OP(p10, p0, p2)) X_PAIR(X_LDST(p0, p10, X_STEP_8, X_STEP_8), X_FNOP)
-
-/* 2 * (in0 + 1) vectors. The last two stores load something that is there, y[0], for want of a store alone: S0 is y
- * then. */
-#define EVEN_BINARY(OP)                                                                              \
-  X_PAIR(X_LD2(p0, p2, X_STEP_8, X_STEP_8), X_FNOP)                                                  \
-  X_PAIR(X_LD2(p4, p6, X_STEP_8, X_STEP_8), OP(p10, p0, p2))                                         \
-  X_REPEAT(in0, X_FNOP, X_PAIR(X_LD2ST(p0, p2, p10, X_STEP_8, X_STEP_8, X_STEP_8), OP(p10, p4, p6)), \
-           X_PAIR(X_LD2ST(p4, p6, p10, X_STEP_8, X_STEP_8, X_STEP_8), OP(p10, p0, p2)))              \
-  X_PAIR(X_SSET(0, in1, zero), X_FNOP)                                                               \
-  X_PAIR(X_LDST(p0, p10, X_STEP_0, X_STEP_8), OP(p10, p4, p6))                                       \
-  X_PAIR(X_LDST(p0, p10, X_STEP_0, X_STEP_8), X_FNOP)
-
-#define BINARY_LOOP(OP, x, z, out, ...)                                                                        \
-  uint32_t n = state->vectors;                                                                                 \
-  void* const result = out;                                                                                    \
-  x_sset(0, x, 0);                                                                                             \
-  x_sset(1, z, 0);                                                                                             \
-  x_sset(2, result, 0);                                                                                        \
-  if (n & 1) x_block(X_NONE, (__VA_ARGS__), X_USES(p0, p2, p10), ODD_BINARY(OP));                              \
-  n >>= 1;                                                                                                     \
-  if (n)                                                                                                       \
-    x_block(X_NONE, (X_INX(in0, n - 1), X_INX(in1, result) X_COMMA(__VA_ARGS__)), X_USES(p0, p2, p4, p6, p10), \
-            EVEN_BINARY(OP));
+#include "vector_blocks.h"
 
 #define BINARY_VECTORS(Name, type, OP)                                                 \
   VERTEX(Name, IN(type, a, 8), IN(type, b, 8), OUT(type, y, 8), VALUE(u32, vectors)) { \
-    BINARY_LOOP(OP, state->a, state->b, state->y)                                      \
+    BINARY_LOOP(OP, state->vectors, state->a, state->b, state->y)                      \
   }
 BINARY_VECTORS(AddVectors_f32, f32, X_ADD_F32V2)
 BINARY_VECTORS(SubVectors_f32, f32, X_SUB_F32V2)
@@ -53,26 +26,10 @@ BINARY_VECTORS(MaxVectors_f16, f16, X_MAX_F16V4)
 #define SADD_F32(d, x, y) X_SADD_F32V2(d, in2, x, y)
 #define SADD_F16(d, x, y) X_SADD_F16V4(d, in2, x, y)
 VERTEX(ScaledAddVectors_f32, IN(f32, x, 8), INOUT(f32, y, 8), VALUE(f32, scale), VALUE(u32, vectors)){
-    BINARY_LOOP(SADD_F32, state->x, state->y, state->y,
+    BINARY_LOOP(SADD_F32, state->vectors, state->x, state->y, state->y,
                 X_INF(in2, state->scale))} VERTEX(ScaledAddVectors_f16, IN(f16, x, 8), INOUT(f16, y, 8),
-                                                  VALUE(u32, scale_bits), VALUE(u32, vectors)) {
-  BINARY_LOOP(SADD_F16, state->x, state->y, state->y, X_INF(in2, x_from_bits(state->scale_bits)))
-}
-
-/* One operand. STEP0(main) and STEP1(main) are the arithmetic of the vector in p0 and p4 into p10 with `main` in its
- * first doubleword; LENGTH their doublewords together. The first loads store what p10 holds to y[0], which is written
- * again. */
-#define LOAD_FIRST(pair, step) X_LDST(pair, p10, step, X_STEP_0)
-#define LAST_STORE X_LDST(p0, p10, X_STEP_0, X_STEP_8)
-#define ODD_UNARY(STEP0)                                         \
-  X_PAIR(LOAD_FIRST(p0, X_STEP_0), X_CMPLT_F32V2(p12, p12, p12)) \
-  STEP0(X_NOP) X_PAIR(X_LDST(p0, p10, X_STEP_8, X_STEP_8), X_FNOP)
-#define EVEN_UNARY(STEP0, STEP1, LENGTH)                                                                          \
-  X_PAIR(LOAD_FIRST(p0, X_STEP_8), X_CMPLT_F32V2(p12, p12, p12))                                                  \
-  STEP0(LOAD_FIRST(p4, X_STEP_8))                                                                                 \
-  X_RPT(in0, LENGTH) X_FNOP STEP1(X_LDST(p0, p10, X_STEP_8, X_STEP_8)) STEP0(X_LDST(p4, p10, X_STEP_8, X_STEP_8)) \
-      X_PAIR(X_SSET(0, in1, zero), X_FNOP) STEP1(LAST_STORE) X_PAIR(LAST_STORE, X_FNOP)
-
+                                                  VALUE(u32, scale_bits), VALUE(u32, vectors)){
+    BINARY_LOOP(SADD_F16, state->vectors, state->x, state->y, state->y, X_INF(in2, x_from_bits(state->scale_bits)))}
 #define UNARY_VECTORS(Name, type, STEP0, STEP1, LENGTH)                                                                \
   VERTEX(Name, IN(type, x, 8), OUT(type, y, 8), VALUE(u32, vectors)) {                                                 \
     uint32_t n = state->vectors;                                                                                       \
@@ -85,39 +42,18 @@ VERTEX(ScaledAddVectors_f32, IN(f32, x, 8), INOUT(f32, y, 8), VALUE(f32, scale),
       x_block(X_NONE, (X_INX(in0, n - 1), X_INX(in1, y)), X_USES(p0, p4, p10, p12), EVEN_UNARY(STEP0, STEP1, LENGTH)); \
   }
 
-/* By the sign, so that NaNs stay: negative numbers and -0 give +0. p12 is zero. */
-#define RELU_F32_0(main) X_PAIR(main, X_SEL_F32V2(p10, p0, p12, p0))
-#define RELU_F32_1(main) X_PAIR(main, X_SEL_F32V2(p10, p4, p12, p4))
-#define RELU_F16_0(main) X_PAIR(main, X_SEL_F16V4(p10, p0, p12, p0))
-#define RELU_F16_1(main) X_PAIR(main, X_SEL_F16V4(p10, p4, p12, p4))
 UNARY_VECTORS(ReluVectors_f32, f32, RELU_F32_0, RELU_F32_1, 2)
-UNARY_VECTORS(ReluVectors_f16, f16, RELU_F16_0, RELU_F16_1, 2)
+    UNARY_VECTORS(ReluVectors_f16, f16, RELU_F16_0, RELU_F16_1, 2)
 
-/* Functions of one register: two to a vector. */
-#define EXP_F32_0(main) X_PAIR(main, X_EXP_F32(f10, f0)) X_PAIR(X_NOP, X_EXP_F32(f11, f1))
-#define EXP_F32_1(main) X_PAIR(main, X_EXP_F32(f10, f4)) X_PAIR(X_NOP, X_EXP_F32(f11, f5))
-#define LOG_F32_0(main) X_PAIR(main, X_LOG_F32(f10, f0)) X_PAIR(X_NOP, X_LOG_F32(f11, f1))
-#define LOG_F32_1(main) X_PAIR(main, X_LOG_F32(f10, f4)) X_PAIR(X_NOP, X_LOG_F32(f11, f5))
-#define TANH_F32_0(main) X_PAIR(main, X_TANH_F32(f10, f0)) X_PAIR(X_NOP, X_TANH_F32(f11, f1))
-#define TANH_F32_1(main) X_PAIR(main, X_TANH_F32(f10, f4)) X_PAIR(X_NOP, X_TANH_F32(f11, f5))
-#define SIGMOID_F32_0(main) X_PAIR(main, X_SIGMOID_F32(f10, f0)) X_PAIR(X_NOP, X_SIGMOID_F32(f11, f1))
-#define SIGMOID_F32_1(main) X_PAIR(main, X_SIGMOID_F32(f10, f4)) X_PAIR(X_NOP, X_SIGMOID_F32(f11, f5))
-#define EXP_F16_0(main) X_PAIR(main, X_EXP_F16V2(f10, f0)) X_PAIR(X_NOP, X_EXP_F16V2(f11, f1))
-#define EXP_F16_1(main) X_PAIR(main, X_EXP_F16V2(f10, f4)) X_PAIR(X_NOP, X_EXP_F16V2(f11, f5))
-#define LOG_F16_0(main) X_PAIR(main, X_LOG_F16V2(f10, f0)) X_PAIR(X_NOP, X_LOG_F16V2(f11, f1))
-#define LOG_F16_1(main) X_PAIR(main, X_LOG_F16V2(f10, f4)) X_PAIR(X_NOP, X_LOG_F16V2(f11, f5))
-#define TANH_F16_0(main) X_PAIR(main, X_TANH_F16V2(f10, f0)) X_PAIR(X_NOP, X_TANH_F16V2(f11, f1))
-#define TANH_F16_1(main) X_PAIR(main, X_TANH_F16V2(f10, f4)) X_PAIR(X_NOP, X_TANH_F16V2(f11, f5))
-#define SIGMOID_F16_0(main) X_PAIR(main, X_SIGMOID_F16V2(f10, f0)) X_PAIR(X_NOP, X_SIGMOID_F16V2(f11, f1))
-#define SIGMOID_F16_1(main) X_PAIR(main, X_SIGMOID_F16V2(f10, f4)) X_PAIR(X_NOP, X_SIGMOID_F16V2(f11, f5))
-UNARY_VECTORS(ExpVectors_f32, f32, EXP_F32_0, EXP_F32_1, 4)
-UNARY_VECTORS(LogVectors_f32, f32, LOG_F32_0, LOG_F32_1, 4)
-UNARY_VECTORS(TanhVectors_f32, f32, TANH_F32_0, TANH_F32_1, 4)
-UNARY_VECTORS(SigmoidVectors_f32, f32, SIGMOID_F32_0, SIGMOID_F32_1, 4)
-UNARY_VECTORS(ExpVectors_f16, f16, EXP_F16_0, EXP_F16_1, 4)
-UNARY_VECTORS(LogVectors_f16, f16, LOG_F16_0, LOG_F16_1, 4)
-UNARY_VECTORS(TanhVectors_f16, f16, TANH_F16_0, TANH_F16_1, 4)
-UNARY_VECTORS(SigmoidVectors_f16, f16, SIGMOID_F16_0, SIGMOID_F16_1, 4)
+    /* Functions of one register: two to a vector. */
+    UNARY_VECTORS(ExpVectors_f32, f32, EXP_F32_0, EXP_F32_1, 4)
+        UNARY_VECTORS(LogVectors_f32, f32, LOG_F32_0, LOG_F32_1, 4)
+            UNARY_VECTORS(TanhVectors_f32, f32, TANH_F32_0, TANH_F32_1, 4)
+                UNARY_VECTORS(SigmoidVectors_f32, f32, SIGMOID_F32_0, SIGMOID_F32_1, 4)
+                    UNARY_VECTORS(ExpVectors_f16, f16, EXP_F16_0, EXP_F16_1, 4)
+                        UNARY_VECTORS(LogVectors_f16, f16, LOG_F16_0, LOG_F16_1, 4)
+                            UNARY_VECTORS(TanhVectors_f16, f16, TANH_F16_0, TANH_F16_1, 4)
+                                UNARY_VECTORS(SigmoidVectors_f16, f16, SIGMOID_F16_0, SIGMOID_F16_1, 4)
 
 /* Reductions of at least one vector to one f32. f32 lanes gather even and odd elements; f16 is summed in f32.
  * START sets the accumulator beside the first load; ADD(v) takes a vector; END gives the result in out0. */
@@ -137,8 +73,8 @@ UNARY_VECTORS(SigmoidVectors_f16, f16, SIGMOID_F16_0, SIGMOID_F16_1, 4)
 
 #define SUM_START X_PAIR(LOAD(p0), X_CMPLT_F32V2(p10, p10, p10))
 #define SUM_ADD(v) X_ADD_F32V2(p10, p10, v)
-VERTEX(SumVectors_f32, IN(f32, x, 8), OUT(f32, y),
-       VALUE(u32, vectors)){REDUCE_LOOP(SUM_START, SUM_ADD, X_SUM_F32V2(out0, p10))}
+                                    VERTEX(SumVectors_f32, IN(f32, x, 8), OUT(f32, y),
+                                           VALUE(u32, vectors)){REDUCE_LOOP(SUM_START, SUM_ADD, X_SUM_F32V2(out0, p10))}
 #define MAX_START X_PAIR(X_LD64(p10, 0, io0), X_FNOP) X_PAIR(LOAD(p0), X_FNOP)
 #define MAX_ADD(v) X_MAX_F32V2(p10, p10, v)
 VERTEX(MaxOfVectors_f32, IN(f32, x, 8), OUT(f32, y),

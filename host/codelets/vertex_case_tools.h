@@ -41,6 +41,7 @@ struct Family {
 [[nodiscard]] Family elementwise_cases();
 [[nodiscard]] std::vector<Family> copy_cases();
 [[nodiscard]] std::vector<Family> reduce_cases();
+[[nodiscard]] std::vector<Family> map_cases();
 [[nodiscard]] std::vector<Family> matmul_cases();
 [[nodiscard]] std::vector<Family> recurrent_cases();
 

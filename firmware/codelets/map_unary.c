@@ -1,0 +1,160 @@
+/* Elementwise functions of one operand as multi-vertices (map.h). Names: Map, operation, type. */
+#include "map.h"
+
+/* Numbers below zero give +0; NaNs stay. */
+static inline f32 map_relu(f32 x) { return x < 0.0f ? 0.0f : x; }
+static inline f16 map_relu_half(f16 x) { return (u32)(x - 0x8001) < 0x7c00 ? 0 : x; }
+MAP_FAST(MapRelu_f32, f32, 2, map_relu, RELU_NAN_F32_0, RELU_NAN_F32_1, 4)
+MAP_FAST(MapRelu_f16, f16, 4, map_relu_half, RELU_NAN_F16_0, RELU_NAN_F16_1, 4)
+MAP_FAST(MapExp_f32, f32, 2, lane_exp_f32, EXP_F32_0, EXP_F32_1, 4)
+MAP_FAST(MapExp_f16, f16, 4, lane_exp_f16, EXP_F16_0, EXP_F16_1, 4)
+MAP_FAST(MapLog_f32, f32, 2, lane_log_f32, LOG_F32_0, LOG_F32_1, 4)
+MAP_FAST(MapLog_f16, f16, 4, lane_log_f16, LOG_F16_0, LOG_F16_1, 4)
+MAP_FAST(MapTanh_f32, f32, 2, lane_tanh_f32, TANH_F32_0, TANH_F32_1, 4)
+MAP_FAST(MapTanh_f16, f16, 4, lane_tanh_f16, TANH_F16_0, TANH_F16_1, 4)
+MAP_FAST(MapSigmoid_f32, f32, 2, lane_sigmoid_f32, SIGMOID_F32_0, SIGMOID_F32_1, 4)
+MAP_FAST(MapSigmoid_f16, f16, 4, lane_sigmoid_f16, SIGMOID_F16_0, SIGMOID_F16_1, 4)
+
+/* Bits only: NaNs stay. */
+#define NEG_HALF(x) (f16)((x) ^ 0x8000)
+#define ABS_HALF(x) (f16)((x)&0x7fff)
+static inline f32 map_neg(f32 x) { return tessera_f32_from_bits(tessera_f32_bits(x) ^ 0x80000000u); }
+MAP(MapNeg_f32, f32, f32, map_neg)
+MAP(MapNeg_f16, f16, f16, NEG_HALF)
+MAP(MapAbs_f32, f32, f32, fn_abs)
+MAP(MapAbs_f16, f16, f16, ABS_HALF)
+#define NEG_I(x) (0 - (u32)(x))
+#define ABS_I(x) ((x) < 0 ? 0 - (u32)(x) : (u32)(x))
+#define SIGN_I(x) ((x) > 0 ? 1 : (x) < 0 ? -1 : 0)
+#define SIGN_U(x) ((x) != 0)
+#define RELU_I(x) ((x) > 0 ? (x) : 0)
+#define NOT(x) ((x) ^ 1)
+MAP(MapNeg_i32, i32, i32, NEG_I)
+MAP(MapNeg_i16, i16, i16, NEG_I)
+MAP(MapNeg_i8, i8, i8, NEG_I)
+MAP(MapAbs_i32, i32, i32, ABS_I)
+MAP(MapAbs_i16, i16, i16, ABS_I)
+MAP(MapAbs_i8, i8, i8, ABS_I)
+MAP(MapSign_i32, i32, i32, SIGN_I)
+MAP(MapSign_i16, i16, i16, SIGN_I)
+MAP(MapSign_i8, i8, i8, SIGN_I)
+MAP(MapSign_u32, u32, u32, SIGN_U)
+MAP(MapSign_u16, u16, u16, SIGN_U)
+MAP(MapSign_u8, u8, u8, SIGN_U)
+MAP(MapRelu_i32, i32, i32, RELU_I)
+MAP(MapRelu_i16, i16, i16, RELU_I)
+MAP(MapRelu_i8, i8, i8, RELU_I)
+MAP(MapNot_bool, bool8, bool8, NOT)
+
+#define RECIPROCAL(x) tessera_f32(1.0f / (x))
+#define SOFTSIGN(x) tessera_f32((x) / (1.0f + fn_abs(x)))
+MAP_FLOAT(MapFloor, fn_floor)
+MAP_FLOAT(MapCeil, fn_ceil)
+MAP_FLOAT(MapRound, fn_round)
+MAP_FLOAT(MapSign, fn_sign)
+MAP_FLOAT(MapSqrt, fn_sqrt)
+MAP_FLOAT(MapReciprocal, RECIPROCAL)
+MAP_FLOAT(MapSoftsign, SOFTSIGN)
+MAP_FLOAT(MapSoftplus, fn_softplus)
+MAP_FLOAT(MapErf, fn_erf)
+MAP_FLOAT(MapSin, fn_sin)
+MAP_FLOAT(MapCos, fn_cos)
+MAP_FLOAT(MapTan, fn_tan)
+MAP_FLOAT(MapAsin, fn_asin)
+MAP_FLOAT(MapAcos, fn_acos)
+MAP_FLOAT(MapAtan, fn_atan)
+MAP_FLOAT(MapSinh, fn_sinh)
+MAP_FLOAT(MapCosh, fn_cosh)
+MAP_FLOAT(MapAsinh, fn_asinh)
+MAP_FLOAT(MapAcosh, fn_acosh)
+MAP_FLOAT(MapAtanh, fn_atanh)
+
+/* Activations with numbers of their own. */
+#define ELU(x, alpha, beta, gamma) ((x) < 0.0f ? tessera_f32((alpha)*fn_expm1(x)) : (x))
+#define SELU(x, alpha, beta, gamma) tessera_f32((gamma) * ((x) <= 0.0f ? (alpha)*fn_expm1(x) : (x)))
+#define CELU(x, alpha, beta, gamma) ((x) < 0.0f ? tessera_f32((alpha)*fn_expm1((x) / (alpha))) : (x))
+#define LEAKY_RELU(x, alpha, beta, gamma) ((x) < 0.0f ? tessera_f32((alpha) * (x)) : (x))
+#define THRESHOLDED_RELU(x, alpha, beta, gamma) ((x) > (alpha) || (x) != (x) ? (x) : 0.0f)
+static inline f32 map_clamp01(f32 x) { return x > 1.0f ? 1.0f : x < 0.0f ? 0.0f : tessera_f32(x); }
+#define HARD_SIGMOID(x, alpha, beta, gamma) map_clamp01((alpha) * (x) + (beta))
+#define HARD_SWISH(x, alpha, beta, gamma) tessera_f32((x)*map_clamp01((alpha) * (x) + (beta)))
+#define SHRINK(x, alpha, beta, gamma) \
+  ((x) < -(alpha) ? tessera_f32((x) + (beta)) : (x) > (alpha) ? tessera_f32((x) - (beta)) : (x) != (x) ? (x) : 0.0f)
+/* Limits alpha and beta; a NaN stays. */
+#define CLIP(x, alpha, beta, gamma) \
+  ((x) > (beta) ? (beta) : (x) < (alpha) ? ((alpha) > (beta) ? (beta) : (alpha)) : (x))
+#define SCALE(x, alpha, beta, gamma) tessera_f32((alpha) * (x) + (beta))
+MAP_FLOAT_WITH(MapElu, ELU)
+MAP_FLOAT_WITH(MapSelu, SELU)
+MAP_FLOAT_WITH(MapCelu, CELU)
+MAP_FLOAT_WITH(MapLeakyRelu, LEAKY_RELU)
+MAP_FLOAT_WITH(MapThresholdedRelu, THRESHOLDED_RELU)
+MAP_FLOAT_WITH(MapHardSigmoid, HARD_SIGMOID)
+MAP_FLOAT_WITH(MapHardSwish, HARD_SWISH)
+MAP_FLOAT_WITH(MapShrink, SHRINK)
+MAP_FLOAT_WITH(MapClip, CLIP)
+MAP_FLOAT_WITH(MapScale, SCALE)
+
+/* beta: counts +infinity, alpha: counts -infinity. */
+static inline bool8 map_is_inf(f32 x, f32 alpha, f32 beta, f32 gamma __attribute__((unused))) {
+  const u32 bits = tessera_f32_bits(x);
+  return (bits == 0x7f800000u && beta != 0.0f) || (bits == 0xff800000u && alpha != 0.0f);
+}
+#define IS_INF_HALF(x, alpha, beta, gamma) map_is_inf(tessera_f16_to_f32(x), alpha, beta, gamma)
+#define IS_NAN(x) ((x) != (x))
+#define IS_NAN_HALF(x) (((x)&0x7fff) > 0x7c00)
+MAP_WITH(MapIsInf_f32, f32, bool8, map_is_inf)
+MAP_WITH(MapIsInf_f16, f16, bool8, IS_INF_HALF)
+MAP(MapIsNaN_f32, f32, bool8, IS_NAN)
+MAP(MapIsNaN_f16, f16, bool8, IS_NAN_HALF)
+
+/* Casts: toward zero and saturating from floats to 32 bits (a NaN is the largest number), narrower integers keep the
+ * low bits; to bool: not equal to zero. */
+static inline u32 map_f32_to_u32(f32 x) {
+#ifdef __riscv
+  u32 result;
+  __asm__("fcvt.wu.s %0, %1, rtz" : "=r"(result) : "f"(x));
+  return result;
+#else
+  if (x != x || x >= 4294967296.0f) return UINT32_MAX;
+  return x <= -1.0f ? 0 : (u32)x;
+#endif
+}
+#define KEEP(x) (x)
+#define TO_F32(x) (f32)(x)
+#define TO_F16(x) tessera_f32_to_f16((f32)(x))
+#define TO_BOOL(x) ((x) != 0)
+#define HALF_TO_BOOL(x) (((x)&0x7fff) != 0)
+#define FROM_FLOAT_I32(x) tessera_f32_to_i32(x)
+#define FROM_HALF_I32(x) tessera_f32_to_i32(tessera_f16_to_f32(x))
+#define FROM_HALF_U32(x) map_f32_to_u32(tessera_f16_to_f32(x))
+#define CAST_INTEGER(name, type)                   \
+  MAP(MapCast_##name##_i32, type, i32, KEEP)       \
+  MAP(MapCast_##name##_u32, type, u32, KEEP)       \
+  MAP(MapCast_##name##_i16, type, i16, KEEP)       \
+  MAP(MapCast_##name##_u16, type, u16, KEEP)       \
+  MAP(MapCast_##name##_i8, type, i8, KEEP)         \
+  MAP(MapCast_##name##_u8, type, u8, KEEP)         \
+  MAP(MapCast_##name##_bool, type, bool8, TO_BOOL) \
+  MAP(MapCast_##name##_f32, type, f32, TO_F32)     \
+  MAP(MapCast_##name##_f16, type, f16, TO_F16)
+CAST_INTEGER(i32, i32)
+CAST_INTEGER(u32, u32)
+CAST_INTEGER(i16, i16)
+CAST_INTEGER(u16, u16)
+CAST_INTEGER(i8, i8)
+CAST_INTEGER(u8, u8)
+CAST_INTEGER(bool, bool8)
+#define CAST_FLOAT(name, type, SIGNED, UNSIGNED) \
+  MAP(MapCast_##name##_i32, type, i32, SIGNED)   \
+  MAP(MapCast_##name##_u32, type, u32, UNSIGNED) \
+  MAP(MapCast_##name##_i16, type, i16, SIGNED)   \
+  MAP(MapCast_##name##_u16, type, u16, SIGNED)   \
+  MAP(MapCast_##name##_i8, type, i8, SIGNED)     \
+  MAP(MapCast_##name##_u8, type, u8, SIGNED)
+CAST_FLOAT(f32, f32, FROM_FLOAT_I32, map_f32_to_u32)
+CAST_FLOAT(f16, f16, FROM_HALF_I32, FROM_HALF_U32)
+MAP(MapCast_f32_bool, f32, bool8, TO_BOOL)
+MAP(MapCast_f16_bool, f16, bool8, HALF_TO_BOOL)
+MAP(MapCast_f32_f16, f32, f16, tessera_f32_to_f16)
+MAP(MapCast_f16_f32, f16, f32, tessera_f16_to_f32)
