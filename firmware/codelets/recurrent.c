@@ -55,10 +55,10 @@ static inline uint32_t share_of(uint32_t vectors, uint32_t share, uint32_t worke
               X_PAIR(X_NOP, CLEAR(p22)) X_RPT(in0, 8) X_FNOP FIRST_HALF(M, X_STEP_8) SECOND_HALF(M)                 \
                   FIRST_HALF(M, X_STEP_0) LAST_HALF(M) FINISH);                                                     \
   out[0] = s0, out[6] = s1, out[12] = s2, out[18] = s3;
-#define DOT_FINISH                                                                  \
-  X_PAIR(X_NOP, X_FSGNJ_S(out0, f16, f16))                                          \
-  X_PAIR(X_NOP, X_FSGNJ_S(out1, f18, f18)) X_PAIR(X_NOP, X_FSGNJ_S(out2, f20, f20)) \
-      X_PAIR(X_NOP, X_FSGNJ_S(out3, f22, f22))
+#define DOT_FINISH                         \
+  X_PAIR(X_NOP, X_FSGNJ_S(out0, f16, f16)) \
+  X_PAIR(X_NOP, X_FSGNJ_S(out1, f18, f18)) \
+  X_PAIR(X_NOP, X_FSGNJ_S(out2, f20, f20)) X_PAIR(X_NOP, X_FSGNJ_S(out3, f22, f22))
 #define MAC_FINISH                      \
   X_PAIR(X_NOP, X_SUM_F32V2(out0, p16)) \
   X_PAIR(X_NOP, X_SUM_F32V2(out1, p18)) X_PAIR(X_NOP, X_SUM_F32V2(out2, p20)) X_PAIR(X_NOP, X_SUM_F32V2(out3, p22))
@@ -197,41 +197,77 @@ static inline int position_of(uint32_t counter, i32 length, uint32_t flags, uint
 #define FROM_f16(x) tessera_f16_to_f32(x)
 
 /* Gates i, o, f, c in this order, peepholes p[unit][i, o, f] if the flag is set; c is the cell state, c_out the same in
- * the model's type, h what is exchanged, y[step][batch][unit]. */
-#define LSTM_CELL(type)                                                                                           \
-  VERTEX_MULTI(LstmCell_##type, IN(f32, partials), IN(f32, z), INOUT(f32, c), INOUT(type, h), INOUT(type, c_out), \
-               INOUT(type, y), IN(f32, peepholes), IN(f32, parameters), IN(u32, step), IN(i32, lengths),          \
-               VALUE(u32, units), VALUE(u32, batch), VALUE(u32, rows), VALUE(u32, flags), VALUE(u32, pitch)) {    \
-    const uint32_t units = state->units, batch = state->batch, flags = state->flags, pitch = state->pitch;        \
-    const f32* parameters = state->parameters;                                                                    \
-    for (uint32_t b = 0; b < batch; ++b) {                                                                        \
-      uint32_t at;                                                                                                \
-      const int inside = position_of(*state->step, state->lengths[b], flags, &at);                                \
-      const uint32_t place = (at * batch + b) * pitch;                                                            \
-      for (uint32_t j = worker; j < units; j += 6) {                                                              \
-        if (!inside) {                                                                                            \
-          state->y[place + j] = 0;                                                                                \
-          continue;                                                                                               \
-        }                                                                                                         \
-        const f32* z = state->z + (place + j) * 4;                                                                \
-        const f32* p = state->partials + (b * state->rows + j * 4) * 6;                                           \
-        const f32 old = state->c[b * pitch + j];                                                                  \
-        f32 i = gathered(p, z[0]), o = gathered(p + 6, z[1]), f = gathered(p + 12, z[2]);                         \
-        const f32* peepholes = flags & RECURRENT_PEEPHOLES ? state->peepholes + 3 * j : 0;                        \
-        if (peepholes) i = tessera_fma(peepholes[0], old, i), f = tessera_fma(peepholes[2], old, f);              \
-        i = activate(flags, parameters, 0, i);                                                                    \
-        f = flags & RECURRENT_INPUT_FORGET ? tessera_f32(1.0f - i) : activate(flags, parameters, 0, f);           \
-        const f32 g = activate(flags, parameters, 1, gathered(p + 18, z[3]));                                     \
-        const f32 c = tessera_fma(f, old, tessera_f32(i * g));                                                    \
-        if (peepholes) o = tessera_fma(peepholes[1], c, o);                                                       \
-        o = activate(flags, parameters, 0, o);                                                                    \
-        const type h = TO_##type(tessera_f32(o * activate(flags, parameters, 2, c)));                             \
-        state->c[b * pitch + j] = c;                                                                              \
-        state->c_out[b * pitch + j] = TO_##type(c);                                                               \
-        state->h[b * pitch + j] = h;                                                                              \
-        state->y[place + j] = h;                                                                                  \
-      }                                                                                                           \
-    }                                                                                                             \
+ * the model's type, h what is exchanged, y[step][batch][unit]. Cells with the usual activations and nothing else take a
+ * short way, since a step waits for them. */
+enum { LSTM_USUAL = RECURRENT_SIGMOID | RECURRENT_TANH << 4 | RECURRENT_TANH << 8 };
+
+#define LSTM_STORE(type)                      \
+  const type wide_h = TO_##type(h_value);     \
+  state->c[b * pitch + j] = c;                \
+  state->c_out[b * pitch + j] = TO_##type(c); \
+  state->h[b * pitch + j] = wide_h;           \
+  state->y[place + j] = wide_h;
+
+#define LSTM_CELL(type)                                                                                              \
+  struct LstmCell_##type##_State;                                                                                    \
+  static __attribute__((noinline)) void lstm_general_##type(const struct LstmCell_##type##_State* state,             \
+                                                            uint32_t worker);                                        \
+  VERTEX_MULTI(LstmCell_##type, IN(f32, partials, 8), IN(f32, z), INOUT(f32, c), INOUT(type, h), INOUT(type, c_out), \
+               INOUT(type, y), IN(f32, peepholes), IN(f32, parameters), IN(u32, step), IN(i32, lengths),             \
+               VALUE(u32, units), VALUE(u32, batch), VALUE(u32, rows), VALUE(u32, flags), VALUE(u32, pitch)) {       \
+    const uint32_t units = state->units, batch = state->batch, flags = state->flags, pitch = state->pitch;           \
+    if ((flags & ~(uint32_t)RECURRENT_REVERSE) != LSTM_USUAL) {                                                      \
+      lstm_general_##type(state, worker);                                                                            \
+      return;                                                                                                        \
+    }                                                                                                                \
+    if (worker >= units) return;                                                                                     \
+    for (uint32_t b = 0; b < batch; ++b) {                                                                           \
+      uint32_t at;                                                                                                   \
+      const int inside = position_of(*state->step, state->lengths[b], flags, &at);                                   \
+      const uint32_t place = (at * batch + b) * pitch;                                                               \
+      for (uint32_t j = worker; j < units; j += 6) {                                                                 \
+        if (!inside) {                                                                                               \
+          state->y[place + j] = 0;                                                                                   \
+          continue;                                                                                                  \
+        }                                                                                                            \
+        const f32* z = state->z + (place + j) * 4;                                                                   \
+        const f32* p = state->partials + (b * state->rows + j * 4) * 6;                                              \
+        const f32 i = machine_sigmoid(gathered(p, z[0])), o = machine_sigmoid(gathered(p + 6, z[1]));                \
+        const f32 f = machine_sigmoid(gathered(p + 12, z[2])), g = machine_tanh(gathered(p + 18, z[3]));             \
+        const f32 c = tessera_fma(f, state->c[b * pitch + j], tessera_f32(i * g));                                   \
+        const f32 h_value = tessera_f32(o * machine_tanh(c));                                                        \
+        LSTM_STORE(type)                                                                                             \
+      }                                                                                                              \
+    }                                                                                                                \
+  }                                                                                                                  \
+  static void lstm_general_##type(const struct LstmCell_##type##_State* state, uint32_t worker) {                    \
+    const uint32_t units = state->units, batch = state->batch, flags = state->flags, pitch = state->pitch;           \
+    const f32* parameters = state->parameters;                                                                       \
+    for (uint32_t b = 0; b < batch; ++b) {                                                                           \
+      uint32_t at;                                                                                                   \
+      const int inside = position_of(*state->step, state->lengths[b], flags, &at);                                   \
+      const uint32_t place = (at * batch + b) * pitch;                                                               \
+      for (uint32_t j = worker; j < units; j += 6) {                                                                 \
+        if (!inside) {                                                                                               \
+          state->y[place + j] = 0;                                                                                   \
+          continue;                                                                                                  \
+        }                                                                                                            \
+        const f32* z = state->z + (place + j) * 4;                                                                   \
+        const f32* p = state->partials + (b * state->rows + j * 4) * 6;                                              \
+        const f32 old = state->c[b * pitch + j];                                                                     \
+        f32 i = gathered(p, z[0]), o = gathered(p + 6, z[1]), f = gathered(p + 12, z[2]);                            \
+        const f32* peepholes = flags & RECURRENT_PEEPHOLES ? state->peepholes + 3 * j : 0;                           \
+        if (peepholes) i = tessera_fma(peepholes[0], old, i), f = tessera_fma(peepholes[2], old, f);                 \
+        i = activate(flags, parameters, 0, i);                                                                       \
+        f = flags & RECURRENT_INPUT_FORGET ? tessera_f32(1.0f - i) : activate(flags, parameters, 0, f);              \
+        const f32 g = activate(flags, parameters, 1, gathered(p + 18, z[3]));                                        \
+        const f32 c = tessera_fma(f, old, tessera_f32(i * g));                                                       \
+        if (peepholes) o = tessera_fma(peepholes[1], c, o);                                                          \
+        o = activate(flags, parameters, 0, o);                                                                       \
+        const f32 h_value = tessera_f32(o * activate(flags, parameters, 2, c));                                      \
+        LSTM_STORE(type)                                                                                             \
+      }                                                                                                              \
+    }                                                                                                                \
   }
 LSTM_CELL(f32)
 LSTM_CELL(f16)

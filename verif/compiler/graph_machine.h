@@ -35,6 +35,12 @@ class PhaseClock : public EventObserver {
     for (const auto& [release, last] : last_) result.push_back(last + 1 - release);
     return result;
   }
+  /// Cycles of all releases after which words were exchanged, in order.
+  [[nodiscard]] std::vector<Cycle> releases() const {
+    std::vector<Cycle> result;
+    for (const auto& [release, last] : last_) result.push_back(release);
+    return result;
+  }
 
  private:
   std::map<unsigned, Cycle> release_;
