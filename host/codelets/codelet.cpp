@@ -22,7 +22,7 @@ constexpr std::array<std::uint32_t, 10> kTypeBytes = {0, 1, 1, 1, 2, 2, 4, 4, 2,
 
 // Layout of the note (firmware/include/tessera/vertex.h).
 constexpr std::size_t kOwnerBytes = 8, kHeadBytes = 64, kHeadNameBytes = 48, kFieldBytes = 36, kFieldNameBytes = 24;
-constexpr std::uint32_t kNoteType = 1, kNoteVersion = 1, kNoteMulti = 1;
+constexpr std::uint32_t kNoteType = 1, kNoteVersion = 1, kNoteMulti = 1, kNoteAmp = 2;
 
 std::string fixed_string(const std::vector<std::uint8_t>& bytes, std::size_t at, std::size_t count) {
   const auto begin = bytes.begin() + static_cast<std::ptrdiff_t>(at);
@@ -34,6 +34,13 @@ std::string fixed_string(const std::vector<std::uint8_t>& bytes, std::size_t at,
               "include tessera/vertex.h of this version");
 }
 
+/// The fields that VERTEX_AMP puts first, where tessera_amp's records take them from.
+bool begins_with_sets(const CodeletInfo& info) {
+  return info.multi && info.fields.size() >= 2 && info.fields[0].name == "weights" &&
+         info.fields[0].kind == FieldKind::in && info.fields[0].offset == 0 && info.fields[1].name == "offsets" &&
+         info.fields[1].kind == FieldKind::in_span && info.fields[1].offset == 4;
+}
+
 CodeletInfo read_note(const ObjectNote& note, const std::string& origin) {
   using riscv::load32;
   const auto& b = note.bytes;
@@ -43,6 +50,7 @@ CodeletInfo read_note(const ObjectNote& note, const std::string& origin) {
     bad_note(note.section, origin);
   CodeletInfo info;
   info.multi = (load32(b, head + 4) & kNoteMulti) != 0;
+  info.amp = (load32(b, head + 4) & kNoteAmp) != 0;
   info.state_bytes = load32(b, head + 8);
   info.name = fixed_string(b, head + 16, kHeadNameBytes);
   const std::uint32_t count = load32(b, head + 12);
@@ -65,6 +73,7 @@ CodeletInfo read_note(const ObjectNote& note, const std::string& origin) {
     info.fields.push_back(std::move(field));
   }
   if (end > info.state_bytes) bad_note(note.section, origin);
+  if (info.amp && !begins_with_sets(info)) bad_note(note.section, origin);
   return info;
 }
 

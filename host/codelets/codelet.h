@@ -60,7 +60,8 @@ struct Field {
 
 struct CodeletInfo {
   std::string name;
-  bool multi = false;             ///< one state for all six workers, which split the work by index
+  bool multi = false;  ///< one state for all six workers, which split the work by index
+  bool amp = false;    ///< a multi-vertex run set by set (VERTEX_AMP); weights and offsets are its first fields
   std::uint32_t state_bytes = 0;  ///< size of the state struct; it is 4-byte aligned
   std::vector<Field> fields;      ///< in the order of VERTEX, offsets ascending
   std::uint32_t stack_bytes = 0;  ///< deepest stack of the codelet and all it calls

@@ -39,7 +39,7 @@ CostFeatures cost_features(const CodeletInfo& info, const std::uint8_t* state) {
   if (info.field("n3") != nullptr) return {v("n0") * v("n1") * v("n2"), v("n0") * v("n1") * v("n2") * v("n3")};
   double items = 0;
   for (const auto& field : info.fields)
-    if (field.is_span()) items = std::max(items, v(field.name.c_str()));
+    if (field.is_span() && !(info.amp && field.name == "offsets")) items = std::max(items, v(field.name.c_str()));
   return {0, items};
 }
 
@@ -50,6 +50,10 @@ const std::vector<CodeletCost>& codelet_costs() {
   return table;
 }
 
+std::uint32_t amp_sets(const CodeletInfo& info, const std::uint8_t* state) {
+  return info.amp ? static_cast<std::uint32_t>(number(info, state, "offsets", 1)) : 1;
+}
+
 std::uint64_t estimate_slots(const CodeletInfo& info, const std::uint8_t* state) {
   const auto& table = codelet_costs();
   const auto it = std::lower_bound(table.begin(), table.end(), info.name,
@@ -58,7 +62,7 @@ std::uint64_t estimate_slots(const CodeletInfo& info, const std::uint8_t* state)
   const CodeletCost cost = known ? *it : CodeletCost{info.name, 20, 8, 8};
   const auto features = cost_features(info, state);
   const double slots = cost.fixed + cost.per_round * features.rounds + cost.per_item * features.items;
-  return static_cast<std::uint64_t>(std::max(1.0, std::round(slots)));
+  return static_cast<std::uint64_t>(std::max(1.0, std::round(slots))) * amp_sets(info, state);
 }
 
 }  // namespace tessera

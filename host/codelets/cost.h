@@ -25,8 +25,12 @@ struct CodeletCost {
 /// The measured table (host/codelets/costs.inc; `codelet_costs` of verif/codelets makes it), sorted by name.
 [[nodiscard]] const std::vector<CodeletCost>& codelet_costs();
 
+/// Sets of weights of an AMP vertex; 1 for all others.
+[[nodiscard]] std::uint32_t amp_sets(const CodeletInfo& info, const std::uint8_t* state);
+
 /// Worker slots of one vertex, its return included, dispatch not; one slot is 6 cycles. Codelets without a measurement
-/// count 20 and 8 an element. At least 1.
+/// count 20 and 8 an element. At least 1. Of an AMP vertex the cost is that of one set, what the supervisor does
+/// between two included, and the estimate that of all: six times it are cycles of the tile.
 [[nodiscard]] std::uint64_t estimate_slots(const CodeletInfo& info, const std::uint8_t* state);
 
 }  // namespace tessera

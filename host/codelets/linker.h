@@ -18,6 +18,7 @@ namespace tessera {
 inline constexpr char kFirmwareBoot[] = "tessera_boot";          ///< supervisor: sets CSRs, gp, s1, sp; goes to control
 inline constexpr char kFirmwareDispatch[] = "tessera_dispatch";  ///< worker: runs the records of a run list
 inline constexpr char kFirmwareExit[] = "tessera_exit";          ///< worker: x.exit, where vertices return to (xwra)
+inline constexpr char kFirmwareAmp[] = "tessera_amp";  ///< supervisor: runs a list of AMP records (amp_record.h)
 
 /// A piece of the image that is either present on a tile or not: one section with its relocations applied.
 struct LinkedBlob {

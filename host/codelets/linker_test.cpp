@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 std::vector<std::string> all_roots() {
-  std::vector<std::string> roots{kFirmwareBoot, kFirmwareDispatch, kFirmwareExit};
+  std::vector<std::string> roots{kFirmwareBoot, kFirmwareDispatch, kFirmwareExit, kFirmwareAmp};
   for (const auto& codelet : CodeletLibrary::builtin().codelets()) roots.push_back(codelet.name);
   return roots;
 }

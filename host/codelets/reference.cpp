@@ -16,6 +16,7 @@ const std::vector<ReferenceCodelet>& reference_codelets() {
       ReferenceCodelet codelet;
       codelet.info.name = entry->head->name;
       codelet.info.multi = (entry->head->flags & TESSERA_NOTE_MULTI) != 0;
+      codelet.info.amp = (entry->head->flags & TESSERA_NOTE_AMP) != 0;
       codelet.info.state_bytes = entry->head->state_bytes;
       for (std::uint32_t f = 0; f < entry->head->field_count; ++f) {
         const auto& field = entry->fields[f];

@@ -12,7 +12,7 @@ int main() {
   static constexpr const char* kKinds[] = {"", "in", "out", "inout", "in_span", "out_span", "inout_span", "value"};
   try {
     const auto& library = CodeletLibrary::builtin();
-    std::vector<std::string> roots{kFirmwareBoot, kFirmwareDispatch, kFirmwareExit};
+    std::vector<std::string> roots{kFirmwareBoot, kFirmwareDispatch, kFirmwareExit, kFirmwareAmp};
     nlohmann::json list = nlohmann::json::array();
     for (const auto& codelet : library.codelets()) {
       roots.push_back(codelet.name);
@@ -26,6 +26,7 @@ int main() {
                           {"minimum", f.minimum}});
       list.push_back({{"name", codelet.name},
                       {"multi", codelet.multi},
+                      {"amp", codelet.amp},
                       {"state_bytes", codelet.state_bytes},
                       {"stack_bytes", codelet.stack_bytes},
                       {"code_bytes", codelet.code_bytes},

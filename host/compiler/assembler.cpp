@@ -95,6 +95,10 @@ void Assembler::jal(Reg rd, Label to) {
 
 void Assembler::jump_to(Address target) { emit(jump_offset(static_cast<std::int32_t>(target - pc())) | 0x6F); }
 
+void Assembler::call(Address target) {
+  emit(jump_offset(static_cast<std::int32_t>(target - pc())) | std::uint32_t{ra} << 7 | 0x6F);
+}
+
 void Assembler::jr(Reg rs1) { emit(std::uint32_t{rs1} << 15 | 0x67); }
 
 void Assembler::x_sync(Reg rd, Reg rs1, Zone zone) {

@@ -74,6 +74,7 @@ class Assembler {
   void bgeu(Reg rs1, Reg rs2, Label to) { branch(7, rs1, rs2, to); }
   void jal(Reg rd, Label to);
   void jump_to(Address target);  ///< jal x0
+  void call(Address target);     ///< jal ra
   void jr(Reg rs1);
 
   void x_sync(Reg rd, Reg rs1, Zone zone);

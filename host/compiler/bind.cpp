@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <tuple>
 
+#include "host/codelets/amp_record.h"
 #include "hw/error.h"
 
 namespace tessera::compiler {
@@ -93,10 +94,22 @@ class Binder {
       calls.count = tile.count;
       calls.states.resize(tile.count * (info->state_bytes / 4));
       for (const tessera::Field& field : info->fields) bind_field(vertex, family, *info, field, calls);
+      if (info->amp) check_sets(vertex, family, calls);
       calls.cycles = family.cycles ? *family.cycles : vertex_cycles(*info, calls.states.data());
       step_.calls.push_back(std::move(calls));
       member += tile.count;
     }
+  }
+
+  /// As many words of offsets as sets of weights.
+  void check_sets(std::uint32_t vertex, const graph::VertexFamily& family, const Calls& calls) const {
+    const auto& weights = std::get<graph::Tensor>(connected(family, "weights").value);
+    const std::uint64_t bytes =
+        (family.family ? weights[calls.first] : weights).elements() * graph::size_of(weights.type());
+    const std::uint64_t sets = calls.states[2].value;
+    if (sets != 0 && bytes == sets * kAmpSetBytes) return;
+    bad(fmt::format("field weights has {} bytes, but {} words of offsets go with {}", bytes, sets, sets * kAmpSetBytes),
+        ir_.graph.vertex_name(vertex), "one set of 256 bytes and one word of offsets for each round, at least one");
   }
 
   void check_fields(std::uint32_t vertex, const graph::VertexFamily& family, const CodeletInfo& info) const {
@@ -119,7 +132,8 @@ class Binder {
             where);
       }
       if (tensor == nullptr) continue;
-      if (tensor->type() != graph_type(field->type)) {
+      const bool bits = info.amp && field->offset == 0;  // sets of weights may have any type
+      if (tensor->type() != graph_type(field->type) && !bits) {
         bad(fmt::format("field {} is {}, {} is connected to it", f.name, field_type_name(field->type),
                         describe(ir_.graph, *tensor)),
             where, "convert the tensor, or use the codelet of its type");
@@ -161,7 +175,7 @@ class Binder {
       }
       const auto& whole = std::get<graph::Tensor>(source.value);
       const graph::Tensor tensor = family.family ? whole[member] : whole;
-      if (tensor.elements() < field.minimum) {
+      if (tensor.elements() < field.minimum && !(info.amp && field.offset == 0)) {
         bad(fmt::format("field {} needs at least {} elements, {} has {}", field.name, field.minimum,
                         describe(ir_.graph, tensor), tensor.elements()),
             ir_.graph.vertex_name(vertex));
@@ -185,9 +199,12 @@ class Binder {
     state[field.offset / 4].value |= value << (8 * (field.offset % 4));
   }
 
+  /// One staging variable for each type and alignment.
+  using StagingKey = std::pair<graph::Type, std::uint32_t>;
+
   struct Patch {
     std::size_t call = 0, word = 0;
-    graph::Type type = graph::Type::u32;
+    StagingKey type;
     std::size_t request = 0;
   };
 
@@ -208,12 +225,8 @@ class Binder {
         return {offset, variable};
       }
     }
-    if (field.align > kIntervalAlign) {
-      bad(fmt::format("field {} needs data aligned to {} bytes on its tile; {} is not, and staging gives {}",
-                      field.name, field.align, describe(ir_.graph, tensor), kIntervalAlign),
-          ir_.graph.vertex_name(vertex), "map the tensor contiguously to the vertex's tile");
-    }
-    const graph::Type type = ir_.graph.variable(runs[0].variable).type;  // storage type, if the view reinterprets
+    // Storage type, if the view reinterprets.
+    const StagingKey type{ir_.graph.variable(runs[0].variable).type, std::max(field.align, kIntervalAlign)};
     std::vector<Request>& requests = requests_[type];
     if (!field.writes()) {
       const auto [at, fresh] = shared_.try_emplace({type, tile, key_of(runs)}, requests.size());
@@ -222,7 +235,7 @@ class Binder {
         return {};
       }
     }
-    const std::uint64_t grain = kIntervalAlign / bytes;
+    const std::uint64_t grain = type.second / bytes;
     const std::uint64_t padded = (tensor.elements() + grain - 1) / grain * grain;
     patches_.push_back({word.first, word.second, type, requests.size()});
     requests.push_back({tile, tensor, field.reads(), field.writes(), padded, 0});
@@ -308,7 +321,8 @@ class Binder {
   }
 
   void make_staging() {
-    for (auto& [type, requests] : requests_) {
+    for (auto& [key, requests] : requests_) {
+      const graph::Type type = key.first;
       std::vector<graph::TileInterval> mapping;
       std::vector<std::size_t> order(requests.size());
       for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -324,7 +338,8 @@ class Binder {
       ir_.staging_bytes += at * graph::size_of(type);
       const graph::Tensor staging = ir_.add_variable(type, at, set_.name + " (staging)", mapping);
       const std::uint32_t variable = staging.boxes().front().variable.index;
-      staging_[type] = variable;
+      staging_[key] = variable;
+      ir_.alignment[variable] = std::max(ir_.alignment[variable], key.second);
       for (const Request& r : requests) {
         const graph::Tensor tensor = r.tensor.flatten().reinterpret(type);
         const graph::Tensor part = staging.slice(r.first, r.first + tensor.elements());
@@ -410,10 +425,10 @@ class Binder {
   std::string path_;
   ComputeStep step_;
   BoundSet result_;
-  std::map<graph::Type, std::vector<Request>> requests_;
-  std::map<std::tuple<graph::Type, std::uint32_t, RunKey>, std::size_t> shared_;
+  std::map<StagingKey, std::vector<Request>> requests_;
+  std::map<std::tuple<StagingKey, std::uint32_t, RunKey>, std::size_t> shared_;
   std::vector<Patch> patches_;
-  std::map<graph::Type, std::uint32_t> staging_;
+  std::map<StagingKey, std::uint32_t> staging_;
   std::vector<Access> accesses_;
   std::set<std::uint32_t> touched_reads_, touched_writes_;
 };

@@ -35,7 +35,9 @@ class Compilation {
     phases_.assign(ir_.exchanges.size(), 1);
     for (bool settled = false; !settled;) {
       tables_ = Tables{};
-      pass("control", [&] { control_ = generate_control(ir_, kSramBase + start_region::kBytes, kSramBase, phases_); });
+      pass("control", [&] {
+        control_ = generate_control(ir_, kSramBase + start_region::kBytes, {kSramBase, kSramBase}, phases_);
+      });
       pass("code", [&] { make_code(); });
       pass("allocate", [&] { allocation_ = allocate(ir_, liveness_, platform_, code_.holes); });
       pass("lists", [&] { make_lists(); });
@@ -80,7 +82,7 @@ class Compilation {
     // Sizes do not depend on where boot stands, only one jump an entry point does.
     const Address base = align_region(control_.end());
     code_ = link_code(ir_, library_, base);
-    control_ = generate_control(ir_, control_.base, code_.image.address_of(kFirmwareBoot), phases_);
+    control_ = generate_control(ir_, control_.base, code_.firmware(), phases_);
     plan_.start = kSramBase;
     plan_.control = control_.base;
     plan_.code = base;
@@ -100,17 +102,21 @@ class Compilation {
       std::vector<std::vector<const Calls*>> by_tile(tiles);
       for (const Calls& c : step.calls) by_tile[c.tile].push_back(&c);
       std::vector<Address> at(tiles, 0);
+      std::vector<Address> amp_at(tiles, 0);
       for (std::uint32_t t = 0; t < tiles; ++t) {
         if (by_tile[t].empty()) continue;
         std::vector<std::uint32_t>& words = tables_.lists[t];
-        at[t] = plan_.lists + 4 * static_cast<Address>(words.size());
-        TileList list = make_list(by_tile[t], t, at[t], allocation_, addresses);
+        TileList list =
+            make_list(by_tile[t], t, plan_.lists + 4 * static_cast<Address>(words.size()), allocation_, addresses);
+        at[t] = list.list;
+        amp_at[t] = list.amp;
         words.insert(words.end(), list.words.begin(), list.words.end());
         tables_.records.insert(tables_.records.end(), list.records.begin(), list.records.end());
         tables_.slowest += list.slowest * kWorkers;
         tables_.total += list.total;
       }
       tables_.list_at.push_back(std::move(at));
+      tables_.amp_at.push_back(std::move(amp_at));
     }
     std::size_t longest = 0;
     for (const auto& words : tables_.lists) longest = std::max(longest, words.size());

@@ -178,6 +178,50 @@ TEST(Compiler, TwoCompilesGiveTheSameBytes) {
   EXPECT_NO_THROW(executable::check_platform(back, pocket().name, pocket().hash()));
 }
 
+TEST(Compiler, EqualConstantsAreStoredOnce) {
+  Graph g(16);
+  std::vector<std::uint16_t> data(512);
+  std::iota(data.begin(), data.end(), std::uint16_t{7});
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(data.data());
+  const Tensor w = g.add_repeated_constant(Type::f16, {4, 128}, {bytes, bytes + 1024}, 12, "w");
+  const Tensor same = g.add_constant(Type::u16, {512}, data, "same");
+  const Tensor other = g.add_constant(Type::u16, {128}, std::vector<std::uint16_t>(128, 3), "other");
+  EXPECT_EQ(w.shape(), (graph::Shape{12, 4, 128}));
+  for (unsigned i = 0; i < 12; ++i) g.map(w[i], i + 2);
+  g.map(same, 15);
+  g.map(other, 0);
+  const Tensor y = g.add_variable(Type::f16, {12, 512}, "y");
+  const Tensor z = g.add_variable(Type::u16, {5, 128}, "z");
+  g.map(y, 1);
+  g.map(z, 1);
+  g.expose("y", y);
+  g.expose("z", z);
+  g.add_entry("main", Program::sequence({Program::copy(w.reshape({12, 512}), y),
+                                         Program::copy(Tensor::concat({same, other}).reshape({5, 128}), z)}));
+  const Compiled c = compile_for_pocket(g);
+  const auto& constants = c.executable.programs[0].constants;
+  ASSERT_EQ(constants.size(), 2U);
+  EXPECT_EQ(constants[0].name, "w");
+  EXPECT_EQ(constants[0].words.size(), 256U);
+  EXPECT_EQ(constants[0].pieces.size(), 13U);
+  EXPECT_EQ(constants[1].name, "other");
+  EXPECT_EQ(constants[1].words, std::vector<std::uint32_t>(64, 0x00030003));
+  std::vector<std::uint32_t> tiles;
+  for (const executable::ConstantPiece& p : constants[0].pieces) {
+    EXPECT_EQ(p.offset, 0U);
+    EXPECT_EQ(p.words, 256U);
+    tiles.push_back(p.tile);
+  }
+  EXPECT_EQ(tiles, (std::vector<std::uint32_t>{2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15}));
+}
+
+TEST(Compiler, AConstantIsRepeatedAtLeastOnce) {
+  Graph g(2);
+  EXPECT_NE(message_of(Category::usage, [&] { (void)g.add_repeated_constant(Type::f16, {4}, {}, 0, "w"); })
+                .find("no copy of a constant"),
+            std::string::npos);
+}
+
 TEST(Compiler, PassesAndDumpsAreNamed) {
   std::vector<std::string> dumps;
   std::vector<std::string> passes;

@@ -18,8 +18,8 @@ constexpr std::int32_t kFrameBytes = 16;
 
 class Generator {
  public:
-  Generator(const Ir& ir, Address base, const std::vector<std::uint32_t>& phases)
-      : ir_(ir), as_(base), phases_(phases) {
+  Generator(const Ir& ir, Address base, const FirmwareEntries& firmware, const std::vector<std::uint32_t>& phases)
+      : ir_(ir), as_(base), firmware_(firmware), phases_(phases) {
     result_.base = base;
     std::uint32_t first = 0;
     for (const std::uint32_t n : phases) {
@@ -28,12 +28,12 @@ class Generator {
     }
   }
 
-  Control run(Address boot) {
+  Control run() {
     // One stub an entry point: s0 says which, boot keeps it.
     for (std::size_t e = 0; e < ir_.entries.size(); ++e) {
       result_.entries.push_back({ir_.graph.entries()[e].name, as_.pc()});
       as_.li(s0, static_cast<std::uint32_t>(e));
-      as_.jump_to(boot);
+      as_.jump_to(firmware_.boot);
     }
     result_.dispatch_entry = as_.pc();
     choose_ = as_.label();
@@ -125,15 +125,7 @@ class Generator {
         exchange(node.index, begin);
         break;
       case Node::Kind::compute: {
-        const ComputeStep& s = ir_.computes[node.index];
-        wait_for_workers();
-        load_slot(a1, {Slot::Kind::list, node.index, {}, 0});
-        const Assembler::Label skip = as_.label();
-        as_.beq(a1, zero, skip);
-        as_.x_run_all(s1, a1, zero);
-        as_.bind(skip);
-        busy_ = true;
-        add_step(executable::Step::Kind::compute, begin, s.path, s.name);
+        compute(node.index, begin);
         break;
       }
       case Node::Kind::host: {
@@ -170,6 +162,28 @@ class Generator {
         add_step(executable::Step::Kind::control, begin, node.path, "call " + ir_.graph.functions()[node.index].name);
         break;
     }
+  }
+
+  void compute(std::uint32_t index, Address begin) {
+    const ComputeStep& s = ir_.computes[index];
+    wait_for_workers();
+    if (s.any(true)) {
+      load_slot(a0, {Slot::Kind::amp, index, {}, 0});
+      const Assembler::Label skip = as_.label();
+      as_.beq(a0, zero, skip);
+      as_.call(firmware_.amp);
+      as_.bind(skip);
+    }
+    // Vertices of one compute set do not depend on each other, so nothing waits for the last set's workers here.
+    if (s.any(false)) {
+      load_slot(a1, {Slot::Kind::list, index, {}, 0});
+      const Assembler::Label skip = as_.label();
+      as_.beq(a1, zero, skip);
+      as_.x_run_all(s1, a1, zero);
+      as_.bind(skip);
+    }
+    busy_ = true;
+    add_step(executable::Step::Kind::compute, begin, s.path, s.name);
   }
 
   void exchange(std::uint32_t index, Address begin) {
@@ -361,6 +375,7 @@ class Generator {
   const Ir& ir_;
   Assembler as_;
   Control result_;
+  const FirmwareEntries firmware_;
   const std::vector<std::uint32_t>& phases_;  // of each exchange step
   std::vector<std::uint32_t> first_phase_;
   std::vector<Assembler::Label> functions_;
@@ -372,8 +387,9 @@ class Generator {
 
 }  // namespace
 
-Control generate_control(const Ir& ir, Address base, Address boot, const std::vector<std::uint32_t>& phases) {
-  return Generator(ir, base, phases).run(boot);
+Control generate_control(const Ir& ir, Address base, const FirmwareEntries& firmware,
+                         const std::vector<std::uint32_t>& phases) {
+  return Generator(ir, base, firmware, phases).run();
 }
 
 }  // namespace tessera::compiler

@@ -18,6 +18,7 @@ struct Slot {
   enum class Kind : std::uint8_t {
     exchange,      ///< table of Ir::exchanges[index], 0 if the tile has none
     list,          ///< run list of Ir::computes[index], 0 if the tile has none
+    amp,           ///< list of AMP records of Ir::computes[index], 0 if the tile has none
     packets,       ///< packet table of Ir::hosts[index], 0 if the tile has none
     predicate,     ///< address of `place` on its tile, on others of a word that is not 0
     index,         ///< address of the tile's index word of Ir::exchanges[index]
@@ -41,10 +42,16 @@ struct Control {
   Address end() const { return base + 4 * static_cast<Address>(words.size()); }
 };
 
-/// base: address of the program; boot: of the firmware's first instruction (only jumps depend on it, no sizes).
+/// Routines of the firmware that supervisors go to. Only jumps depend on their addresses, no sizes.
+struct FirmwareEntries {
+  Address boot = 0;
+  Address amp = 0;  ///< not used if no compute step has AMP vertices
+};
+
+/// base: address of the program.
 /// phases: how many each exchange step is cut into. Throws Error (unsupported) if loops and calls nest deeper than the
 /// supervisor's stack.
-[[nodiscard]] Control generate_control(const Ir& ir, Address base, Address boot,
+[[nodiscard]] Control generate_control(const Ir& ir, Address base, const FirmwareEntries& firmware,
                                        const std::vector<std::uint32_t>& phases);
 
 }  // namespace tessera::compiler

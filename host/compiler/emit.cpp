@@ -2,8 +2,10 @@
 #include "host/compiler/emit.h"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <stdexcept>
+#include <unordered_map>
 
 #include "hw/encode.h"
 #include "hw/generated/machine.h"
@@ -140,6 +142,8 @@ class Emitter {
         return p_.tables.phase_at[s.index][s.phase][tile];
       case Slot::Kind::list:
         return p_.tables.list_at[s.index][tile];
+      case Slot::Kind::amp:
+        return p_.tables.amp_at[s.index][tile];
       case Slot::Kind::packets:
         return p_.tables.packets_at[s.index][tile];
       case Slot::Kind::predicate:
@@ -159,29 +163,65 @@ class Emitter {
     throw std::logic_error("unknown slot");
   }
 
+  /// Equal intervals are stored once, with the constant that has them first.
   void constants() {
     for (std::uint32_t v = 0; v < p_.ir.graph.variables().size(); ++v) {
       const graph::Variable& variable = p_.ir.graph.variables()[v];
       if (!variable.constant() || !p_.liveness.ever_live(v)) continue;
-      executable::Constant constant;
-      constant.name = variable.name;
-      const unsigned size = graph::size_of(variable.type);
+      const std::size_t own = program_.constants.size();
+      program_.constants.push_back({variable.name, {}, {}});
+      // Copies of a repeated constant that are cut alike need no look at their bytes.
+      std::map<std::pair<std::uint64_t, std::uint64_t>, Stored> cuts;
+      const std::uint64_t period = variable.elements() / variable.copies;
       for (const Layout::Interval& i : p_.ir.layout.intervals(v)) {
-        const std::uint64_t bytes = (i.end - i.begin) * size;
-        executable::ConstantPiece piece;
-        piece.tile = i.tile;
-        piece.address = p_.allocation.base(v, i.tile) + i.offset;
-        piece.offset = static_cast<std::uint32_t>(constant.words.size());
-        piece.words = static_cast<std::uint32_t>((bytes + 3) / 4);
-        constant.words.resize(piece.offset + piece.words, 0);
-        const std::uint8_t* from = variable.data->data() + i.begin * size;
-        for (std::uint64_t b = 0; b < bytes; ++b) {
-          constant.words[piece.offset + b / 4] |= static_cast<std::uint32_t>(from[b]) << (8 * (b % 4));
-        }
-        constant.pieces.push_back(piece);
+        const std::uint64_t length = i.end - i.begin;
+        if (length == 0) continue;
+        const auto [cut, fresh] = cuts.try_emplace({i.begin % period, length});
+        if (fresh) cut->second = store(own, interval_words(variable, i.begin, length));
+        const Stored& at = cut->second;
+        program_.constants[at.constant].pieces.push_back(
+            {i.tile, p_.allocation.base(v, i.tile) + i.offset, at.offset, at.words});
       }
-      program_.constants.push_back(std::move(constant));
     }
+    const auto empty = [](const executable::Constant& c) { return c.pieces.empty(); };
+    auto& all = program_.constants;
+    all.erase(std::remove_if(all.begin(), all.end(), empty), all.end());
+  }
+
+  /// Where the words of an interval are: constant (by number), first word, count.
+  struct Stored {
+    std::size_t constant = 0;
+    std::uint32_t offset = 0, words = 0;
+  };
+
+  /// Elements begin .. begin + length of a constant's copies as words, the last one padded.
+  static std::vector<std::uint32_t> interval_words(const graph::Variable& v, std::uint64_t begin,
+                                                   std::uint64_t length) {
+    const unsigned size = graph::size_of(v.type);
+    std::vector<std::uint32_t> words((length * size + 3) / 4, 0);
+    auto* to = reinterpret_cast<std::uint8_t*>(words.data());  // hosts are little endian, like the tiles
+    std::uint64_t at = begin * size % v.data->size();
+    for (std::uint64_t done = 0; done < length * size;) {
+      const std::uint64_t n = std::min(length * size - done, v.data->size() - at);
+      std::memcpy(to + done, v.data->data() + at, n);
+      done += n;
+      at = 0;
+    }
+    return words;
+  }
+
+  Stored store(std::size_t own, const std::vector<std::uint32_t>& words) {
+    std::uint64_t hash = 0xCBF29CE484222325ULL ^ words.size();
+    for (const std::uint32_t w : words) hash = (hash ^ w) * 0x100000001B3ULL, hash ^= hash >> 29;
+    std::vector<Stored>& same = stored_[hash];
+    for (const Stored& s : same) {
+      const std::vector<std::uint32_t>& all = program_.constants[s.constant].words;
+      if (s.words == words.size() && std::equal(words.begin(), words.end(), all.begin() + s.offset)) return s;
+    }
+    std::vector<std::uint32_t>& all = program_.constants[own].words;
+    same.push_back({own, static_cast<std::uint32_t>(all.size()), static_cast<std::uint32_t>(words.size())});
+    all.insert(all.end(), words.begin(), words.end());
+    return same.back();
   }
 
   /// Under which name the tensor of a print stands among the program's tensors.
@@ -282,6 +322,7 @@ class Emitter {
   const Options& options_;
   Program program_;
   std::map<std::vector<std::uint32_t>, std::uint32_t> contents_;
+  std::unordered_map<std::uint64_t, std::vector<Stored>> stored_;  // by hash; looked up only
 };
 
 }  // namespace

@@ -64,6 +64,11 @@ CodeImage place_code(LinkedImage image, std::vector<std::set<std::size_t>> prese
   return result;
 }
 
+FirmwareEntries CodeImage::firmware() const {
+  const bool amp = image.needs.count(kFirmwareAmp) != 0;
+  return {image.address_of(kFirmwareBoot), amp ? image.address_of(kFirmwareAmp) : 0};
+}
+
 std::uint32_t worker_stack_bytes(std::uint32_t deepest) {
   return (std::max<std::uint32_t>(deepest + kStackReserve, kWorkerStackMin) + 15) / 16 * 16;
 }
@@ -72,12 +77,15 @@ CodeImage link_code(const Ir& ir, const CodeletLibrary& library, Address base) {
   std::vector<std::string> roots = {kFirmwareBoot, kFirmwareExit, kFirmwareDispatch};
   std::set<std::string> used;
   std::uint32_t stack = 0;
+  bool amp = false;
   for (const ComputeStep& step : ir.computes) {
     for (const Calls& calls : step.calls) {
+      amp = amp || calls.codelet->amp;
       if (!used.insert(calls.codelet->name).second) continue;
       stack = std::max(stack, calls.codelet->stack_bytes);
     }
   }
+  if (amp) roots.emplace_back(kFirmwareAmp);
   roots.insert(roots.end(), used.begin(), used.end());
   LinkedImage image = link(library, roots, base);
 
@@ -92,6 +100,9 @@ CodeImage link_code(const Ir& ir, const CodeletLibrary& library, Address base) {
     for (const Calls& calls : step.calls) {
       const auto& needs = image.needs.at(calls.codelet->name);
       present[calls.tile].insert(needs.begin(), needs.end());
+      if (!calls.codelet->amp) continue;
+      const auto& loop = image.needs.at(kFirmwareAmp);
+      present[calls.tile].insert(loop.begin(), loop.end());
     }
   }
   CodeImage result = place_code(std::move(image), std::move(present));

@@ -8,6 +8,7 @@
 
 #include "host/codelets/linker.h"
 #include "host/compiler/allocate.h"
+#include "host/compiler/control.h"
 #include "host/compiler/ir.h"
 
 namespace tessera::compiler {
@@ -25,6 +26,8 @@ struct CodeImage {
   std::vector<std::uint8_t> tile_class;          ///< 0..15: tiles of equal code
   std::vector<std::vector<AddressRange>> holes;  ///< free ranges of the code region, by tile
   std::uint32_t worker_stack = 0;                ///< bytes, multiple of 16
+
+  [[nodiscard]] FirmwareEntries firmware() const;
 };
 
 /// Present blobs, classes and holes of every tile. `present`: by tile, indices of image.blobs; made whole where blobs

@@ -2,6 +2,7 @@
 // write. Internal to host/compiler.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -55,7 +56,7 @@ struct Calls {
   std::uint32_t name = 0;   ///< index into Ir::vertex_names
   std::uint64_t first = 0;  ///< member number of the first
   std::uint64_t count = 0;
-  std::uint64_t cycles = 0;       ///< estimate for one
+  std::uint64_t cycles = 0;       ///< estimate for one; AMP: cycles of the tile
   std::vector<StateWord> states;  ///< count * (state_bytes / 4)
 };
 
@@ -63,6 +64,11 @@ struct ComputeStep {
   std::string path, name;
   std::vector<Calls> calls;  ///< by tile
   Touch touch;
+
+  /// Whether some vertex is one of AMP, or some is not.
+  [[nodiscard]] bool any(bool amp) const {
+    return std::any_of(calls.begin(), calls.end(), [&](const Calls& c) { return c.codelet->amp == amp; });
+  }
 };
 
 /// Words that a tile reads from or writes to a host buffer.

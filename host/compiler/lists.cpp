@@ -7,6 +7,7 @@
 #include <numeric>
 #include <string>
 
+#include "host/codelets/amp_record.h"
 #include "hw/generated/machine.h"
 
 namespace tessera::compiler {
@@ -32,10 +33,17 @@ class ListMaker {
       : tile_(tile), base_(base), allocation_(allocation), code_(code) {}
 
   TileList run(const std::vector<const Calls*>& calls) {
-    distribute(calls);
-    result_.words.assign(kWorkers, 0);
-    for (unsigned w = 0; w < kWorkers; ++w) worker(w);
-    place_states();
+    std::vector<const Calls*> plain;
+    std::vector<const Calls*> amp;
+    for (const Calls* c : calls) (c->codelet->amp ? amp : plain).push_back(c);
+    if (!plain.empty()) {
+      distribute(plain);
+      result_.list = base_;
+      result_.words.assign(kWorkers, 0);
+      for (unsigned w = 0; w < kWorkers; ++w) worker(w);
+      place_states();
+    }
+    if (!amp.empty()) amp_list(amp);
     return std::move(result_);
   }
 
@@ -186,6 +194,31 @@ class ListMaker {
       result_.words[p.word] = at;
       result_.records[p.record].state = at;
     }
+  }
+
+  /// States of the AMP vertices, then their records.
+  void amp_list(const std::vector<const Calls*>& calls) {
+    std::vector<AmpRecord> records;
+    std::vector<executable::VertexRecord> named;
+    for (const Calls* c : calls) {
+      for (std::uint64_t i = 0; i < c->count; ++i) {
+        const Address at = here();
+        const Resolved state = state_of(*c, i);
+        result_.words.insert(result_.words.end(), state.begin(), state.end());
+        records.push_back(amp_record(code_.at(c->codelet->name), at, state[0], state[1], state[2]));
+        constexpr std::uint8_t kAll = (1U << kWorkers) - 1;
+        named.push_back({tile_, kAll, 0, at, 0, 1, c->name, c->first + i});
+      }
+      result_.slowest += c->count * c->cycles;
+      result_.total += c->count * c->cycles * kWorkers;
+    }
+    result_.amp = here();
+    for (std::size_t i = 0; i < records.size(); ++i) {
+      named[i].record = here();
+      result_.records.push_back(named[i]);
+      result_.words.insert(result_.words.end(), records[i].begin(), records[i].end());
+    }
+    result_.words.push_back(0);  // fn 0: end of the list
   }
 
   struct Pending {

@@ -14,7 +14,8 @@
 namespace tessera::compiler {
 
 struct TileList {
-  std::vector<std::uint32_t> words;  ///< list, records, states; to stand at the given address
+  std::vector<std::uint32_t> words;  ///< lists, records, states; to stand at the given address
+  Address list = 0, amp = 0;         ///< run list, list of AMP records; 0: none
   std::vector<executable::VertexRecord> records;
   std::uint64_t slowest = 0, total = 0;  ///< estimated cycles: the busiest worker, all six together
 };

@@ -7,6 +7,8 @@
 #include <optional>
 #include <set>
 
+#include "host/codelets/amp_record.h"
+#include "host/codelets/linker.h"
 #include "host/engine/engine.h"
 #include "hw/error.h"
 #include "hw/generated/machine.h"
@@ -50,10 +52,13 @@ std::vector<const executable::VertexRecord*> candidates(const Program& program, 
 }
 
 /// The step that a worker was working for: of the compute sets of the candidates the last that the supervisor has
-/// started; it waits behind it. Nothing if none stands before the supervisor's pc (it has jumped back).
+/// started; it waits behind it. Nothing if none stands before the supervisor's pc (it has jumped back), or if it is in
+/// the loop over AMP vertices.
 const executable::Step* step_of_worker(const Program& program, const ExceptionInfo& info,
                                        const std::vector<const executable::VertexRecord*>& records) {
   const executable::Step* best = nullptr;
+  const executable::Symbol* routine = executable::find_symbol(program, info.supervisor_pc);
+  if (routine != nullptr && routine->name == kFirmwareAmp) return best;  // called from any step
   for (const executable::Step& step : program.steps) {
     if (step.kind != executable::Step::Kind::compute || step.begin >= info.supervisor_pc) continue;
     for (const executable::VertexRecord* record : records)
@@ -62,9 +67,39 @@ const executable::Step* step_of_worker(const Program& program, const ExceptionIn
   return best;
 }
 
+/// Doubleword that the loader puts at an address of a tile; the last that loads there wins.
+std::optional<std::uint64_t> loaded(const Program& program, unsigned tile, Address address) {
+  for (auto blob = program.blobs.rbegin(); blob != program.blobs.rend(); ++blob) {
+    const std::vector<std::uint32_t>& words = program.contents.at(blob->content);
+    const std::size_t index = (address - blob->address) / 4;
+    if (blob->tile == tile && address >= blob->address && index + 1 < words.size())
+      return words[index] | std::uint64_t{words[index + 1]} << 32;
+  }
+  return std::nullopt;
+}
+
+/// AMP vertices of the tile whose weights the supervisor was loading: its record says which sets are the vertex's. All
+/// AMP vertices of the tile if the address is no vertex's (a record that was changed).
+std::vector<const executable::VertexRecord*> loading_weights(const Program& program, const ExceptionInfo& info) {
+  std::vector<const executable::VertexRecord*> all;
+  std::vector<const executable::VertexRecord*> found;
+  for (const executable::VertexRecord& record : program.vertices) {
+    if (record.tile != info.tile || !record.amp()) continue;
+    all.push_back(&record);
+    const auto weights = loaded(program, info.tile, record.state);
+    const auto sets = loaded(program, info.tile, record.state + 4);
+    if (!weights || !sets) continue;
+    const std::uint64_t begin = *weights & 0xFFFFFFFF;
+    if (info.value >= begin && info.value < begin + (*sets >> 32) * kAmpSetBytes) found.push_back(&record);
+  }
+  return found.empty() ? all : found;
+}
+
 std::string vertices(const Program& program, const ExceptionInfo& info) {
-  const auto records = candidates(program, info);
-  const executable::Step* step = step_of_worker(program, info, records);
+  const executable::Symbol* symbol = executable::find_symbol(program, info.pc);
+  const bool amp = info.context == 0 && symbol != nullptr && symbol->name == kFirmwareAmp;
+  const auto records = amp ? loading_weights(program, info) : candidates(program, info);
+  const executable::Step* step = amp ? nullptr : step_of_worker(program, info, records);
   std::set<std::string> names;
   for (const executable::VertexRecord* record : records) {
     const executable::VertexName& name = program.vertex_names.at(record->name);
@@ -80,17 +115,6 @@ std::string vertices(const Program& program, const ExceptionInfo& info) {
 std::string program_path(const Program& program, const ExceptionInfo& info) {
   const executable::Step* step = info.context == 0 ? executable::find_step(program, info.pc) : nullptr;
   return step == nullptr ? std::string() : "\n  program: " + step_text(*step);
-}
-
-/// Doubleword that the loader puts at an address of a tile; the last that loads there wins.
-std::optional<std::uint64_t> loaded(const Program& program, unsigned tile, Address address) {
-  for (auto blob = program.blobs.rbegin(); blob != program.blobs.rend(); ++blob) {
-    const std::vector<std::uint32_t>& words = program.contents.at(blob->content);
-    const std::size_t index = (address - blob->address) / 4;
-    if (blob->tile == tile && address >= blob->address && index + 1 < words.size())
-      return words[index] | std::uint64_t{words[index + 1]} << 32;
-  }
-  return std::nullopt;
 }
 
 bool two_words(const ExchangeDescriptor& descriptor) {

@@ -59,7 +59,8 @@ struct ConstantPiece {
   std::uint32_t words = 0;
 };
 
-/// A constant, stored once: its tile intervals one after the other, each padded to whole words.
+/// A constant, stored once: its tile intervals one after the other, each padded to whole words. An interval whose words
+/// an earlier constant (or copy) has too has only a piece there.
 struct Constant {
   std::string name;
   std::vector<std::uint32_t> words;
@@ -130,6 +131,9 @@ struct VertexRecord {
   std::uint32_t stride = 0, count = 0;
   std::uint32_t name = 0;  ///< index into Program::vertex_names
   std::uint64_t first = 0;
+
+  /// A record of a list of AMP vertices: all six workers together. Those of run lists are one worker's.
+  [[nodiscard]] bool amp() const { return workers == 0x3F; }
 };
 
 struct Symbol {
@@ -186,9 +190,9 @@ struct BufferWords {
   std::uint32_t words = 0;
 };
 
-/// A host stream; every instance has a buffer of its own. Of a divided stream instance i of n takes steps i, i + n, ...,
-/// in the order of the executable's instances; of others all instances take the same input, and the output is that of
-/// the first. One host buffer holds one step in tile order; the device addresses it as host buffer `buffer` from
+/// A host stream; every instance has a buffer of its own. Of a divided stream instance i of n takes steps i, i + n,
+/// ..., in the order of the executable's instances; of others all instances take the same input, and the output is that
+/// of the first. One host buffer holds one step in tile order; the device addresses it as host buffer `buffer` from
 /// offset 0. Bytes of the buffer that no run covers are padding: write 0.
 struct Stream {
   std::string name;

@@ -81,7 +81,7 @@ Tensor Graph::add_constant(Type type, Shape shape, std::vector<std::uint8_t> dat
               "constant " + name);
   }
   Tensor tensor = add_variable(type, std::move(shape), std::move(name));
-  variables_.back().data = std::move(data);
+  variables_.back().data = std::make_shared<const std::vector<std::uint8_t>>(std::move(data));
   return tensor;
 }
 
@@ -92,12 +92,32 @@ Tensor Graph::whole(VariableId id) const {
 
 Tensor Graph::add_like(VariableId id, std::vector<std::uint8_t> data, std::string name) {
   const Variable original = variables_.at(id.index);
-  const Tensor result = add_constant(original.type, original.shape, std::move(data), std::move(name));
-  variables_.back().mapping = original.mapping;
-  return result;
+  Shape one = original.shape;
+  if (original.copies != 1) one.erase(one.begin());
+  (void)add_constant(original.type, one, std::move(data), std::move(name));
+  Variable& v = variables_.back();
+  v.shape = original.shape;
+  v.copies = original.copies;
+  v.mapping = original.mapping;
+  return whole({static_cast<std::uint32_t>(variables_.size() - 1)});
 }
 
-void Graph::make_variable(VariableId id) { variables_.at(id.index).data.reset(); }
+void Graph::make_variable(VariableId id) {
+  variables_.at(id.index).data.reset();
+  variables_.at(id.index).copies = 1;
+}
+
+Tensor Graph::add_repeated_constant(Type type, Shape shape, std::vector<std::uint8_t> data, std::uint64_t copies,
+                                    std::string name) {
+  if (copies == 0) bad_graph("no copy of a constant", "constant " + name);
+  const std::size_t variable = variables_.size();
+  (void)add_constant(type, shape, std::move(data), std::move(name));
+  Variable& v = variables_[variable];
+  shape.insert(shape.begin(), copies);
+  v.shape = shape;
+  v.copies = copies;
+  return {type, std::move(shape), VariableId{static_cast<std::uint32_t>(variable)}};
+}
 
 void Graph::keep(const Tensor& tensor) {
   check_tensor(tensor, "keep");

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -33,10 +34,12 @@ struct Variable {
   std::string name;
   Type type = Type::f32;
   Shape shape;
-  std::vector<TileInterval> mapping;              ///< sorted, disjoint, neighbours on one tile merged
-  std::optional<std::vector<std::uint8_t>> data;  ///< constants: contents, little endian, row-major
-  bool keep = false;                              ///< live from its first write (or load) to the end
-  [[nodiscard]] bool constant() const { return data.has_value(); }
+  std::vector<TileInterval> mapping;  ///< sorted, disjoint, neighbours on one tile merged
+  /// Constants: contents of one copy, little endian, row-major; null for others. Copies of a graph share them.
+  std::shared_ptr<const std::vector<std::uint8_t>> data;
+  std::uint64_t copies = 1;  ///< of the data, one behind the other: the leading axis of a repeated constant
+  bool keep = false;         ///< live from its first write (or load) to the end
+  [[nodiscard]] bool constant() const { return data != nullptr; }
   [[nodiscard]] std::uint64_t elements() const { return element_count(shape); }
 };
 
@@ -126,10 +129,14 @@ class Graph {
   }
   /// The whole of a variable.
   [[nodiscard]] Tensor whole(VariableId id) const;
-  /// A constant of the type, shape and mapping of a variable.
+  /// A constant of the type, shape, copies and mapping of another; data: one copy.
   Tensor add_like(VariableId id, std::vector<std::uint8_t> data, std::string name);
   /// Makes a variable of a constant: its contents are dropped, all else stays.
   void make_variable(VariableId id);
+  /// A constant [copies, shape...] of equal copies whose data (one of them) is held once, here and in the executable:
+  /// for weights and tables that stand on many tiles. copies >= 1.
+  Tensor add_repeated_constant(Type type, Shape shape, std::vector<std::uint8_t> data, std::uint64_t copies,
+                               std::string name);
   /// Keeps the variables of a view live from their first write to the end of the program.
   void keep(const Tensor& tensor);
 

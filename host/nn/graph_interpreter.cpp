@@ -25,8 +25,10 @@ GraphInterpreter::GraphInterpreter(const graph::Graph& graph) : graph_(graph) {
     codelets_[codelet->head->name] = codelet;
   for (const graph::Variable& variable : graph.variables()) {
     // What nobody has written must not look like a result.
-    memory_.push_back(variable.data ? *variable.data
-                                    : std::vector<std::uint8_t>(variable.elements() * size_of(variable.type), 0xA5));
+    const std::size_t bytes = variable.elements() * size_of(variable.type);
+    std::vector<std::uint8_t> memory(variable.data ? 0 : bytes, 0xA5);
+    while (memory.size() < bytes) memory.insert(memory.end(), variable.data->begin(), variable.data->end());
+    memory_.push_back(std::move(memory));
     memory_.back().resize(memory_.back().size() + 8);  // an address exists for empty variables too
   }
 }

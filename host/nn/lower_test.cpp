@@ -131,7 +131,11 @@ TEST(Digits, SameModelGivesTheSameGraph) {
   ASSERT_EQ(a.graph.variables().size(), b.graph.variables().size());
   for (std::size_t i = 0; i < a.graph.variables().size(); ++i) {
     EXPECT_EQ(a.graph.variables()[i].name, b.graph.variables()[i].name);
-    EXPECT_EQ(a.graph.variables()[i].data, b.graph.variables()[i].data);
+    const auto& data = a.graph.variables()[i].data;
+    ASSERT_EQ(data == nullptr, b.graph.variables()[i].data == nullptr);
+    if (data) {
+      EXPECT_EQ(*data, *b.graph.variables()[i].data);
+    }
     EXPECT_TRUE(a.graph.variables()[i].mapping == b.graph.variables()[i].mapping);
   }
   EXPECT_EQ(a.graph.vertices().size(), b.graph.vertices().size());

@@ -36,7 +36,10 @@ void compare(const CodeletInfo& codelet, const Bindings& before, unsigned skew, 
   run_reference(codelet.name, after);
   TileProgram program({codelet.name});
   const auto vertex = program.place(codelet, before, skew);
-  for (unsigned w = 0; w < (codelet.multi ? 6u : 1u); ++w) program.record(w, codelet.name, vertex.state);
+  if (codelet.amp) program.amp(codelet.name, vertex.state);
+  for (unsigned w = 0; !codelet.amp && w < (codelet.multi ? 6u : 1u); ++w) {
+    program.record(w, codelet.name, vertex.state);
+  }
   TlmTile tile(small_tile());
   tile.force_exact(exact);
   program.run(tile);
@@ -185,7 +188,12 @@ TEST(CodeletsOnTile, StackUseIsWhatTheLibrarySays) {
       // The first worker of a multi-vertex has most to do.
       const unsigned worker = codelet.multi ? 0 : 5;
       const std::uint32_t size = codelet.multi ? 90 + round : 7 + round;
-      program.record(worker, codelet.name, program.place(codelet, random_vertex(codelet, size, random)).state);
+      const Address state = program.place(codelet, random_vertex(codelet, size, random)).state;
+      if (codelet.amp) {
+        program.amp(codelet.name, state);
+      } else {
+        program.record(worker, codelet.name, state);
+      }
       TlmTile tile(small_tile());
       StackDepth depth;
       tile.observe(&depth);

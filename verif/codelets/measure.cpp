@@ -64,6 +64,11 @@ MeasuredVertex measure(const CodeletInfo& codelet, std::uint32_t size, std::mt19
   MeasuredVertex result;
   const auto from = sram.begin() + (vertex.state - kSramBase);
   result.state.assign(from, from + codelet.state_bytes);
+  if (codelet.amp) {
+    program.amp(codelet.name, vertex.state);
+    result.slots = (run(program) - run(empty)) / kSlots;
+    return result;
+  }
   program.record(0, codelet.name, vertex.state);
   empty.end_list(0);
   result.slots = (run(program) - run(empty)) / kSlots - kRecordSlots;
@@ -75,7 +80,8 @@ CodeletCost fit_cost(const CodeletInfo& codelet, const std::vector<MeasuredVerte
   for (const auto& v : vertices) {
     const auto f = cost_features(codelet, v.state.data());
     const auto slots = static_cast<double>(v.slots);
-    rows.push_back({1 / slots, f.rounds / slots, f.items / slots, 1});
+    const double sets = amp_sets(codelet, v.state.data());
+    rows.push_back({sets / slots, sets * f.rounds / slots, sets * f.items / slots, 1});
   }
   const auto x = least_squares(rows);
   return {codelet.name, x[0], x[1], x[2]};

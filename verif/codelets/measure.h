@@ -12,7 +12,7 @@ namespace tessera::testing {
 
 struct MeasuredVertex {
   std::vector<std::uint8_t> state;  ///< as in the tile's memory
-  std::uint64_t slots = 0;          ///< of the worker that ran it, return included, dispatch not
+  std::uint64_t slots = 0;  ///< of the worker that ran it, return included, dispatch not; AMP: a sixth of the cycles
 };
 
 /// One random vertex of about `size` elements.

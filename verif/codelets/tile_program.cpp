@@ -7,18 +7,19 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "host/codelets/amp_record.h"
 #include "hw/generated/machine.h"
 #include "tlm/tile/assembler.h"
 
 namespace tessera::testing {
 namespace {
 constexpr std::uint32_t kSramBytes = 262144, kStackBytes = 512;
-constexpr unsigned kGp = 3, kS1 = 9, kA1 = 11, kA2 = 12;
+constexpr unsigned kRa = 1, kGp = 3, kS1 = 9, kA0 = 10, kA1 = 11, kA2 = 12;
 }  // namespace
 
 TileProgram::TileProgram(const std::vector<std::string>& codelets, const CodeletLibrary& library)
     : sram_(kSramBytes, 0) {
-  std::vector<std::string> roots{kFirmwareBoot, kFirmwareDispatch, kFirmwareExit};
+  std::vector<std::string> roots{kFirmwareBoot, kFirmwareDispatch, kFirmwareExit, kFirmwareAmp};
   roots.insert(roots.end(), codelets.begin(), codelets.end());
   image_ = link(library, roots, kSramBase + start_region::kBytes);
   for (const auto& blob : image_.blobs) write(blob.address, blob.bytes.data(), blob.bytes.size());
@@ -69,6 +70,16 @@ void TileProgram::record(unsigned worker, const std::string& codelet, Address st
   list.insert(list.end(), increments.begin(), increments.end());
 }
 
+void TileProgram::amp(const std::string& codelet, Address state) {
+  const auto word = [&](Address at) {
+    std::uint32_t value = 0;
+    std::memcpy(&value, &sram_.at(at - kSramBase), 4);
+    return value;
+  };
+  const AmpRecord record = amp_record(image_.address_of(codelet), state, word(state), word(state + 4), word(state + 8));
+  amp_.insert(amp_.end(), record.begin(), record.end());
+}
+
 Cycle TileProgram::run(TileModel& tile, std::uint32_t offset) {
   const Address pointers = allocate(24, 8);
   for (unsigned w = 0; w < 6; ++w) {
@@ -82,12 +93,21 @@ Cycle TileProgram::run(TileModel& tile, std::uint32_t offset) {
     write_word(pointers + 4 * w, at);
   }
   std::vector<std::uint32_t> code;
+  const Address steps = allocate(8, 8);
+  if (!amp_.empty()) {
+    amp_.push_back(0);
+    const Address records = allocate(4 * amp_.size(), 4);
+    write(records, amp_.data(), 4 * amp_.size());
+    write_word(steps + 4, records);
+    code.push_back(i(Op::lw, kA0, kGp, 4));
+    const Address at = control_ + 4 * static_cast<Address>(code.size());
+    code.push_back(i(Op::jal, kRa, 0, static_cast<std::int32_t>(image_.address_of(kFirmwareAmp) - at)));
+  }
   code.push_back(i(Op::lw, kA1, kGp, 0));  // the step table's only entry: the run list
   load_constant(code, kA2, offset);
   code.push_back(r(Op::x_run, 7, kS1, kA1, kA2));
   code.push_back(sync(0, 0, 1));
   write(control_, code.data(), 4 * code.size());
-  const Address steps = allocate(4, 8);
   write_word(steps, pointers);
   write_word(kSramBase + start_region::jump,
              i(Op::jal, 0, 0, static_cast<std::int32_t>(image_.address_of(kFirmwareBoot) - kSramBase)));

@@ -34,6 +34,9 @@ class TileProgram {
   void record(unsigned worker, const std::string& codelet, Address state, unsigned count = 1, unsigned stride = 0,
               const std::vector<std::uint32_t>& increments = {});
 
+  /// Appends an AMP vertex to the list that tessera_amp runs before the run list. Of codelets whose state is placed.
+  void amp(const std::string& codelet, Address state);
+
   /// Gives worker 0..5 a list without records.
   void end_list(unsigned worker) { empty_.at(worker) = true; }
 
@@ -56,6 +59,7 @@ class TileProgram {
   Address next_ = 0, stacks_ = 0, stacks_end_ = 0, control_ = 0;
   std::array<std::vector<std::uint32_t>, 6> lists_;
   std::array<bool, 6> empty_{};
+  std::vector<std::uint32_t> amp_;
 };
 
 }  // namespace tessera::testing

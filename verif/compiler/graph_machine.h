@@ -51,8 +51,8 @@ class GraphMachine {
  public:
   /// All tiles are TLM unless `factory` makes others.
   explicit GraphMachine(const graph::Graph& graph, const Platform& platform = load_platform("pocket"),
-                        const TileFactory& factory = {})
-      : compiled_(compiler::compile(graph, platform, CodeletLibrary::builtin())),
+                        const TileFactory& factory = {}, const CodeletLibrary& library = CodeletLibrary::builtin())
+      : compiled_(compiler::compile(graph, platform, library)),
         bytes_(executable::write(compiled_.executable)),
         loaded_(executable::read(bytes_, "test")) {
     SystemConfig config;

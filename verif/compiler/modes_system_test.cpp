@@ -3,16 +3,11 @@
 //
 // SystemC elaborates once a process, so each machine runs in a process of its own and sends its results through a pipe.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <cstdio>
-#include <exception>
 #include <numeric>
 
 #include "verif/compiler/graph_machine.h"
-#include "verif/cosim/lockstep_tile.h"
-#include "verif/cosim/rtl_tile.h"
+#include "verif/compiler/machine_modes.h"
 
 namespace tessera {
 namespace {
@@ -22,17 +17,6 @@ using graph::Program;
 using graph::Tensor;
 using graph::Type;
 using Bytes = std::vector<std::uint8_t>;
-
-std::unique_ptr<TileModel> make_tile(const TileConfig& config, TileMode mode) {
-  switch (mode) {
-    case TileMode::rtl:
-      return make_rtl_tile(config);
-    case TileMode::lockstep:
-      return std::make_unique<LockstepTile>(config, std::make_unique<TlmTile>(config), make_rtl_tile(config));
-    default:
-      return std::make_unique<TlmTile>(config);
-  }
-}
 
 Tensor on_tile(Graph& g, Type type, std::uint64_t n, const std::string& name, unsigned tile) {
   const Tensor t = g.add_variable(type, {n}, name);
@@ -105,8 +89,7 @@ void append(Bytes& to, const Bytes& bytes) { to.insert(to.end(), bytes.begin(), 
 
 /// All results in order, then the cycles of each run.
 Bytes run(TileMode mode) {
-  testing::GraphMachine m(program(), load_platform("pocket"),
-                          [mode](const TileConfig& config, TileMode) { return make_tile(config, mode); });
+  testing::GraphMachine m(program(), load_platform("pocket"), testing::tiles_of(mode));
   Bytes results;
   std::vector<std::uint64_t> cycles;
   const auto go = [&](const char* entry, const char* result) {
@@ -137,33 +120,6 @@ Bytes run(TileMode mode) {
   return results;
 }
 
-Bytes run_in_process(TileMode mode) {
-  int ends[2];
-  if (pipe(ends) != 0) throw std::runtime_error("no pipe");
-  const pid_t child = fork();
-  if (child == 0) {
-    close(ends[0]);
-    int verdict = 1;
-    try {
-      const Bytes results = run(mode);
-      verdict = write(ends[1], results.data(), results.size()) == static_cast<ssize_t>(results.size()) ? 0 : 1;
-    } catch (const std::exception& error) {
-      std::fprintf(stderr, "%s\n", error.what());
-    }
-    _exit(verdict);
-  }
-  close(ends[1]);
-  Bytes results;
-  std::uint8_t buffer[4096];
-  for (ssize_t n = 0; (n = read(ends[0], buffer, sizeof buffer)) > 0;)
-    results.insert(results.end(), buffer, buffer + n);
-  close(ends[0]);
-  int status = 0;
-  waitpid(child, &status, 0);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-  return results;
-}
-
 Bytes expected() {
   Bytes bytes;
   const auto word = [&](std::uint32_t v) {
@@ -185,12 +141,12 @@ Bytes expected() {
 }
 
 TEST(ModesSystem, TlmRtlAndLockstepGiveTheSameResultsAndCycles) {
-  const Bytes tlm = run_in_process(TileMode::tlm);
+  const Bytes tlm = testing::run_in_process([] { return run(TileMode::tlm); });
   const Bytes expect = expected();
   ASSERT_EQ(tlm.size(), expect.size() + 8 * 8);  // the cycles of eight runs
   EXPECT_EQ(Bytes(tlm.begin(), tlm.begin() + static_cast<std::ptrdiff_t>(expect.size())), expect);
-  EXPECT_EQ(run_in_process(TileMode::rtl), tlm);
-  EXPECT_EQ(run_in_process(TileMode::lockstep), tlm);
+  EXPECT_EQ(testing::run_in_process([] { return run(TileMode::rtl); }), tlm);
+  EXPECT_EQ(testing::run_in_process([] { return run(TileMode::lockstep); }), tlm);
 }
 
 }  // namespace

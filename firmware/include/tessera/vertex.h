@@ -9,6 +9,11 @@
  * take loop-dependent addresses add it, the others ignore it. VERTEX_MULTI is the same for a vertex that all six
  * workers run over one state: its body also sees `worker`, 0..5.
  *
+ * VERTEX_AMP is a multi-vertex on the accumulating matrix product (AMP). Two fields stand before those it lists:
+ * IN(u32, weights, 16) are sets of 256 bytes, one behind the other, and IN_SPAN(u32, offsets) has one word a set. For
+ * each set the supervisor loads the weights (x.amp.ldw) and starts the six workers with the set's word as `offset`; a
+ * set starts when all workers have left the one before. The body runs one worker's share of one set.
+ *
  * Fields: IN, OUT, INOUT (type, name [, align [, minimum]]): `state->name` points to elements.
  *         IN_SPAN, OUT_SPAN, INOUT_SPAN: `state->name.data` and `state->name.count`.
  *         VALUE: `state->name` is the element.
@@ -16,10 +21,12 @@
  * element is written. align is the least alignment of the data in bytes, minimum the least number of elements.
  *
  * The same source builds for the host: pointers are then host pointers and a multi-vertex runs its six workers in
- * order. Results are the same bits as on a tile if every f32 result of arithmetic goes through tessera_f32 (NaNs of the
- * tile are canonical), fused operations are written as tessera_fma, and f32 to integer conversion as
- * tessera_f32_to_i32. f16 data are bits; tessera_f16_to_f32 and tessera_f32_to_f16 convert them. Code in x_block has a
- * plain body for the host beside it, with what tessera/xtile_host.h offers.
+ * order, an AMP vertex set by set. There (and only there) the body of an AMP vertex sees `tessera_weights`, the 256
+ * bytes of its set, in place of what a tile's workers have in the matrix unit. Results are the same bits as on a tile
+ * if every f32 result of arithmetic goes through tessera_f32 (NaNs of the tile are canonical), fused operations are
+ * written as tessera_fma, and f32 to integer conversion as tessera_f32_to_i32. f16 data are bits; tessera_f16_to_f32
+ * and tessera_f32_to_f16 convert them. Code in x_block has a plain body for the host beside it, with what
+ * tessera/xtile_host.h offers.
  */
 #ifndef TESSERA_VERTEX_H_
 #define TESSERA_VERTEX_H_
@@ -44,7 +51,9 @@ typedef uint16_t f16; /* IEEE binary16 bits */
 typedef float f32;
 
 /* Note contents. Everything is little-endian; host/codelets reads the same layout. */
-enum { TESSERA_NOTE_TYPE = 1, TESSERA_NOTE_VERSION = 1, TESSERA_NOTE_MULTI = 1 };
+enum { TESSERA_NOTE_TYPE = 1, TESSERA_NOTE_VERSION = 1 };
+enum { TESSERA_NOTE_MULTI = 1, TESSERA_NOTE_AMP = 2 }; /* flags; an AMP vertex has both */
+#define TESSERA_AMP_SET_BYTES 256
 enum {
   TESSERA_KIND_IN = 1,
   TESSERA_KIND_OUT,
@@ -207,6 +216,26 @@ struct tessera_host_codelet {
   void Name(const Name##_State* state, uint32_t offset) { TESSERA_CALL_MULTI(Name) }           \
   static inline void Name##_body(const Name##_State* state __attribute__((unused)),            \
                                  uint32_t offset __attribute__((unused)), uint32_t worker __attribute__((unused)))
+
+#ifdef __riscv
+#define TESSERA_AMP_BODY(Name) \
+  static inline void Name##_body(const Name##_State* state, uint32_t offset, uint32_t worker)
+#define TESSERA_CALL_AMP(Name) TESSERA_CALL_MULTI(Name)
+#else
+#define TESSERA_AMP_BODY(Name)                                                                \
+  static inline void Name##_body(const Name##_State* state, uint32_t offset, uint32_t worker, \
+                                 const uint32_t* tessera_weights)
+#define TESSERA_CALL_AMP(Name)                              \
+  (void)offset;                                             \
+  for (uint32_t set = 0; set < state->offsets.count; ++set) \
+    for (uint32_t worker = 0; worker < 6; ++worker)         \
+      Name##_body(state, state->offsets.data[set], worker, state->weights + set * (TESSERA_AMP_SET_BYTES / 4));
+#endif
+#define VERTEX_AMP(Name, ...)                                                                                   \
+  TESSERA_DECLARE(Name, TESSERA_NOTE_MULTI | TESSERA_NOTE_AMP, IN(u32, weights, 16, TESSERA_AMP_SET_BYTES / 4), \
+                  IN_SPAN(u32, offsets), __VA_ARGS__)                                                           \
+  TESSERA_AMP_BODY(Name);                                                                                       \
+  void Name(const Name##_State* state, uint32_t offset){TESSERA_CALL_AMP(Name)} TESSERA_AMP_BODY(Name)
 
 /* Arithmetic whose host and tile bits would differ otherwise. */
 static inline uint32_t tessera_f32_bits(f32 value) {
