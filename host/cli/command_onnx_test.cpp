@@ -26,8 +26,13 @@ namespace {
 using model::Tensor;
 using Json = nlohmann::ordered_json;
 
+/// A directory of a test and what it is called in messages.
+struct Case {
+  std::string directory, name;
+};
+
 struct Options {
-  std::vector<std::string> directories;
+  std::vector<std::string> directories;  ///< as given: of one test, or of many in folders below
   std::string device = "golden";
   std::string platform = "pocket";
   golden::Tolerance tolerance;
@@ -205,20 +210,42 @@ std::string name_of_case(const std::string& directory) {
   return path.filename().string();
 }
 
+/// The directories given, and for those that hold no model all below them that do, by name.
+std::vector<Case> cases_of(const Options& options) {
+  namespace fs = std::filesystem;
+  std::vector<Case> cases;
+  for (const std::string& given : options.directories) {
+    std::vector<Case> below;
+    std::error_code failed;
+    if (!fs::exists(fs::path(given) / "model.onnx", failed)) {
+      fs::recursive_directory_iterator at(given, fs::directory_options::skip_permission_denied, failed);
+      for (; !failed && at != fs::recursive_directory_iterator(); at.increment(failed)) {
+        if (at->path().filename() != "model.onnx") continue;
+        const fs::path folder = at->path().parent_path();
+        below.push_back({folder.string(), folder.lexically_relative(given).string()});
+      }
+    }
+    std::sort(below.begin(), below.end(), [](const Case& a, const Case& b) { return a.name < b.name; });
+    if (below.empty()) below.push_back({given, name_of_case(given)});  // whose error, if any, comes later
+    cases.insert(cases.end(), below.begin(), below.end());
+  }
+  return cases;
+}
+
 /// A data set to run, or what is wrong with a directory.
 struct Job {
-  std::size_t directory = 0;
+  std::size_t place = 0;  ///< among the cases
   std::string data_set;
   Json broken;
-  bool last = false;  ///< of its directory
+  bool last = false;  ///< of its case
   Child child;
 };
 
-std::vector<Job> jobs_of(const Options& options) {
+std::vector<Job> jobs_of(const std::vector<Case>& cases) {
   std::vector<Job> jobs;
-  for (std::size_t i = 0; i < options.directories.size(); ++i) {
+  for (std::size_t i = 0; i < cases.size(); ++i) {
     try {
-      for (const std::string& name : model::data_sets(options.directories[i])) jobs.push_back({i, name, {}, false, {}});
+      for (const std::string& name : model::data_sets(cases[i].directory)) jobs.push_back({i, name, {}, false, {}});
     } catch (const Error& error) {
       Json entry = verdict("fail", error.message());
       entry["exit_code"] = exit_code(error.category());
@@ -232,35 +259,35 @@ std::vector<Job> jobs_of(const Options& options) {
 int run_all(const Options& options, Context& context) {
   std::map<std::string, unsigned> counts = {{"pass", 0}, {"fail", 0}, {"unsupported", 0}};
   std::uint64_t values = 0;
-  Json cases = Json::array(), entry;
-  std::vector<Job> jobs = jobs_of(options);
+  Json records = Json::array(), entry;
+  const std::vector<Case> cases = cases_of(options);
+  std::vector<Job> jobs = jobs_of(cases);
   std::size_t started = 0;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     for (; started < jobs.size() && started < i + context.threads; ++started) {
       Job& job = jobs[started];
-      if (job.broken.is_null()) job.child = start(options, context, options.directories[job.directory], job.data_set);
+      if (job.broken.is_null()) job.child = start(options, context, cases[job.place].directory, job.data_set);
     }
     merge(entry, jobs[i].broken.is_null() ? finish(options, jobs[i].child) : jobs[i].broken);
     if (!jobs[i].last) continue;
-    const std::string& directory = options.directories[jobs[i].directory];
+    const Case& done = cases[jobs[i].place];
     const auto outcome = entry["outcome"].get<std::string>();
     ++counts[outcome];
     values += entry.value("values", std::uint64_t{0});
-    context.print(fmt::format("{:<12}{}: {}", outcome, name_of_case(directory), entry["reason"].get<std::string>()));
+    context.print(fmt::format("{:<12}{}: {}", outcome, done.name, entry["reason"].get<std::string>()));
     Json record;
-    record["name"] = name_of_case(directory);
-    record["directory"] = directory;
+    record["name"] = done.name;
+    record["directory"] = done.directory;
     record.update(entry);
-    cases.push_back(std::move(record));
+    records.push_back(std::move(record));
     entry = Json();
   }
-  context.print(fmt::format("{} directories on {}: {} pass, {} fail, {} unsupported; {} values compared",
-                            options.directories.size(), options.device, counts["pass"], counts["fail"],
-                            counts["unsupported"], values));
+  context.print(fmt::format("{} directories on {}: {} pass, {} fail, {} unsupported; {} values compared", cases.size(),
+                            options.device, counts["pass"], counts["fail"], counts["unsupported"], values));
   context.result["device"] = options.device;
   for (const auto& [outcome, count] : counts) context.result[outcome] = count;
   context.result["values"] = values;
-  context.result["cases"] = std::move(cases);
+  context.result["cases"] = std::move(records);
   if (counts["fail"] > 0) return exit_code(Category::wrong_result);
   return counts["pass"] > 0 ? 0 : exit_code(Category::unsupported);
 }
@@ -268,25 +295,26 @@ int run_all(const Options& options, Context& context) {
 }  // namespace
 
 void add_onnx_test(CLI::App& app, Context& context) {
-  add_command(
-      app, context, "onnx-test", "Run ONNX backend test directories and compare with their expected results",
-      "tessera onnx-test /usr/share/libonnx-testdata/data/node/test_relu", [](CLI::App& sub) -> Body {
-        auto options = std::make_shared<Options>();
-        sub.add_option("DIR", options->directories, "Directories with model.onnx and test_data_set_*/")->required();
-        sub.add_option("--device", options->device, "What computes: the reference or the modelled machine")
-            ->check(CLI::IsMember({"golden", "tlm", "rtl", "lockstep"}))
-            ->capture_default_str();
-        sub.add_option("--rtol", options->tolerance.rtol, "Relative tolerance")
-            ->check(tolerance_number())
-            ->capture_default_str();
-        sub.add_option("--atol", options->tolerance.atol, "Absolute tolerance")
-            ->check(tolerance_number())
-            ->capture_default_str();
-        sub.add_option("--time-limit", options->time_limit, "Seconds of wall time for one data set")
-            ->check(CLI::Range(1, 86400))
-            ->capture_default_str();
-        return [options](Context& c) { return run_all(*options, c); };
-      });
+  add_command(app, context, "onnx-test", "Run ONNX backend test directories and compare with their expected results",
+              "tessera onnx-test /usr/share/libonnx-testdata/data/node/test_relu", [](CLI::App& sub) -> Body {
+                auto options = std::make_shared<Options>();
+                sub.add_option("DIR", options->directories,
+                               "Directories with model.onnx and test_data_set_*/, or with such\nin folders below")
+                    ->required();
+                sub.add_option("--device", options->device, "What computes: the reference or the modelled machine")
+                    ->check(CLI::IsMember({"golden", "tlm", "rtl", "lockstep"}))
+                    ->capture_default_str();
+                sub.add_option("--rtol", options->tolerance.rtol, "Relative tolerance")
+                    ->check(tolerance_number())
+                    ->capture_default_str();
+                sub.add_option("--atol", options->tolerance.atol, "Absolute tolerance")
+                    ->check(tolerance_number())
+                    ->capture_default_str();
+                sub.add_option("--time-limit", options->time_limit, "Seconds of wall time for one data set")
+                    ->check(CLI::Range(1, 86400))
+                    ->capture_default_str();
+                return [options](Context& c) { return run_all(*options, c); };
+              });
 }
 
 }  // namespace tessera::cli

@@ -14,9 +14,11 @@ namespace fs = std::filesystem;
 
 namespace {
 
+/// Of an element type that tensors here have.
 bool is_tensor(const Declared& declared) {
-  return declared.type != "sequence" && declared.type != "optional" && declared.type != "map" &&
-         declared.type != "string";
+  for (unsigned t = 0; t <= static_cast<unsigned>(Type::f64); ++t)
+    if (declared.type == name_of(static_cast<Type>(t))) return true;
+  return false;
 }
 
 /// The k-th file of a kind in a folder; empty if there is none.
