@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "host/golden/kernel.h"
+#include "host/golden/numbers.h"
 #include "host/golden/onednn.h"
 
 namespace tessera::golden {
@@ -51,6 +52,23 @@ std::vector<Tensor> evaluate(const Model& model, const Node& node, const std::ve
   const Call call = {model, node, inputs, infer(model, node)};
   if (backend == Backend::onednn)
     if (auto result = onednn::evaluate(node, inputs, call.shape())) return only(std::move(*result));
+  return kernel(call);
+}
+
+std::vector<Tensor> evaluate_wide(const Model& model, const Node& node, const std::vector<const Tensor*>& inputs) {
+  const Kernel kernel = table()[static_cast<std::size_t>(node.op)];
+  if (kernel == nullptr)
+    throw std::logic_error(fmt::format("{}: the reference has no {}", model.file, name_of(node.op)));
+  std::vector<Tensor> wide(inputs.size());
+  std::vector<const Tensor*> operands = inputs;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i] == nullptr || !is_real(inputs[i]->type) || inputs[i]->type == model::Type::f64) continue;
+    wide[i] = rounded(model::Type::f64, inputs[i]->shape, reals(*inputs[i]));
+    operands[i] = &wide[i];
+  }
+  Call call = {model, node, operands, infer(model, node)};
+  for (auto& output : call.inferred)
+    if (is_real(output.first)) output.first = model::Type::f64;
   return kernel(call);
 }
 

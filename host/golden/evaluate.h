@@ -24,6 +24,10 @@ enum class Backend { host, onednn };
                                                   const std::vector<const model::Tensor*>& inputs,
                                                   Backend backend = Backend::host);
 
+/// The same without the rounding: floating-point operands become f64, and so do the results that are no integers.
+[[nodiscard]] std::vector<model::Tensor> evaluate_wide(const model::Model& model, const model::Node& node,
+                                                       const std::vector<const model::Tensor*>& inputs);
+
 /// Every value of the model by ValueId (empty where nothing needs it); inputs in the order of model.inputs.
 [[nodiscard]] std::vector<std::optional<model::Tensor>> run(const model::Model& model,
                                                             const std::vector<model::Tensor>& inputs,

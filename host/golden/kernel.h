@@ -13,8 +13,8 @@ namespace tessera::golden {
 struct Call {
   const model::Model& model;
   const model::Node& node;
-  const std::vector<const model::Tensor*>& in;  ///< null where absent
-  std::vector<std::pair<model::Type, model::Shape>> inferred;
+  const std::vector<const model::Tensor*>& in;                 ///< null where absent
+  std::vector<std::pair<model::Type, model::Shape>> inferred;  ///< of the outputs
 
   [[nodiscard]] bool has(std::size_t i) const { return i < in.size() && in[i] != nullptr; }
   [[nodiscard]] const model::Tensor& x(std::size_t i = 0) const { return *in.at(i); }
