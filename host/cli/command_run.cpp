@@ -3,6 +3,7 @@
 #include "host/cli/commands.h"
 #include "host/cli/device_flow.h"
 #include "host/cli/model_inputs.h"
+#include "host/cli/node_check.h"
 #include "host/cli/run_report.h"
 #include "host/cli/session.h"
 #include "host/golden/compare.h"
@@ -21,6 +22,7 @@ struct RunOptions {
   CompileSettings compile;
   bool synthetic = false;
   bool check = false;
+  bool check_outputs = false;
   ResultOptions results;
 };
 
@@ -31,8 +33,8 @@ golden::Comparison check_outputs(const model::Model& model, const std::vector<mo
   for (std::size_t i = 0; i < run.outputs.size(); ++i) {
     const model::ValueId id = model.outputs[i];
     const model::Value& value = model.value(id);
-    all.merge(
-        golden::compare(run.outputs[i], model::widened(values.at(id).value(), value.declared), tolerance, value.name));
+    const model::Tensor reference = model::widened(values.at(id).value(), value.declared);
+    all.merge(golden::compare(run.outputs[i], reference, golden::end_to_end(model, reference, tolerance), value.name));
   }
   return all;
 }
@@ -43,6 +45,7 @@ CompiledModel compile_or_report(Context& context, const RunOptions& options, con
   try {
     CompileSettings settings = options.compile;
     settings.replicas = std::to_string(settings.replica_count(options.machine.chosen(platform).ipus()));
+    settings.expose_nodes = options.check;
     return compile_model(model, platform, settings, progress);
   } catch (const Error& error) {
     progress.finish();
@@ -60,13 +63,27 @@ int run_command(Context& context, const RunOptions& options) {
   const LoadedModel loaded = load_model(context, options.model, options.inputs);
   const std::vector<model::Tensor> inputs =
       arrange(loaded.model, loaded.given, options.synthetic && loaded.given.empty(), context.seed);
+  const bool check = options.check || options.check_outputs;
   const CompiledModel compiled = compile_or_report(context, options, loaded.model, platform, progress);
   FlowRequest request;
   request.title = options.model;
   request.machine = options.machine;
   request.results = options.results;
-  request.machine.check_races = options.check;
-  if (options.check)
+  request.machine.check_races = check;
+  std::vector<InstanceCheck> nodes;
+  if (options.check && compiled.exposed) {
+    request.inspect = [&](const engine::Engine& engine, Machine&) {
+      nodes = check_nodes(loaded.model, compiled, inputs, engine);
+    };
+    request.conclude = [&](Machine&, const DeviceRun&) {
+      add_nodes(context.result, compiled, nodes);
+      for (const std::string& line : node_lines(compiled, nodes)) context.print(line);
+      return node_failure(compiled, nodes);
+    };
+  } else if (options.check) {
+    context.warn("the results of all nodes do not fit beside each other: only the outputs are compared");
+  }
+  if (check)
     request.check = [&](const DeviceRun& run) {
       return check_outputs(loaded.model, inputs, run, options.results.tolerance);
     };
@@ -83,8 +100,12 @@ void add_run_command(CLI::App& app, Context& context) {
                 sub.add_option("MODEL", options->model, "ONNX file")->required();
                 options->inputs.add_to(sub);
                 sub.add_flag("--synthetic", options->synthetic, "Draw all inputs from --seed instead of reading files");
-                sub.add_flag("--check", options->check,
-                             "Compare the outputs with the reference; look for races between the contexts of a tile");
+                sub.add_flag(
+                    "--check", options->check,
+                    "Keep the result of every node and compare it and the outputs with the reference; look for "
+                    "races between the contexts of a tile");
+                sub.add_flag("--check-outputs", options->check_outputs,
+                             "The same for the outputs alone, of the program as it is without --check");
                 options->compile.add_to(sub);
                 options->results.add_to(sub);
                 options->machine.add_to(sub);

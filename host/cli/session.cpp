@@ -75,8 +75,10 @@ void replicate(CompiledModel& compiled, unsigned replicas) {
 
 }  // namespace
 
-CompiledModel compile_model(const model::Model& model, const Platform& platform, const CompileSettings& settings,
-                            Progress& progress) {
+namespace {
+
+CompiledModel compile_once(const model::Model& model, const Platform& platform, const CompileSettings& settings,
+                           Progress& progress) {
   const Clock::time_point start = Clock::now();
   progress.phase("lowering");
   nn::Options lowering;
@@ -84,6 +86,7 @@ CompiledModel compile_model(const model::Model& model, const Platform& platform,
   lowering.sram_bytes = platform.sram_bytes;
   lowering.chunk = settings.chunk;
   lowering.replicas = settings.replica_count(platform.ipus());
+  lowering.expose_nodes = settings.expose_nodes;
   Shutdown::check();
   nn::Lowered lowered = nn::lower(model, lowering);
   compiler::Compiled compiled = compiler::compile(lowered.graph, platform, CodeletLibrary::builtin(),
@@ -99,7 +102,22 @@ CompiledModel compile_model(const model::Model& model, const Platform& platform,
   result.report = std::move(compiled.report.json);
   result.executable.interface_json = interface_json(result);
   result.seconds = seconds_since(start);
+  result.exposed = settings.expose_nodes;
   return result;
+}
+
+}  // namespace
+
+CompiledModel compile_model(const model::Model& model, const Platform& platform, const CompileSettings& settings,
+                            Progress& progress) {
+  try {
+    return compile_once(model, platform, settings, progress);
+  } catch (const Error& error) {
+    if (!settings.expose_nodes || error.category() != Category::does_not_fit) throw;
+  }
+  CompileSettings without = settings;  // results that nobody reads later need no place of their own
+  without.expose_nodes = false;
+  return compile_once(model, platform, without, progress);
 }
 
 namespace {
@@ -252,8 +270,8 @@ DeviceRun run_compiled(Machine& machine, const CompiledModel& compiled, const st
     run.outputs[i].name = compiled.outputs[i].name;
   }
   run.statistics = machine.statistics();
-  if (inspect) inspect(engine, machine);
   run.seconds = seconds_since(start);
+  if (inspect) inspect(engine, machine);
   return run;
 }
 

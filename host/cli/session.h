@@ -23,12 +23,14 @@ struct CompiledModel {
   std::int64_t batch = 0, chunk = 0;  ///< chunk: rows of a step on one IPU
   nlohmann::ordered_json report;      ///< the compiler's, deterministic
   double seconds = 0;                 ///< wall time of lowering and compiling
+  bool exposed = false;               ///< nodes' results are readable when the program has ended
 };
 
 struct CompileSettings {
   std::int64_t chunk = 0;      ///< --chunk: rows a step of the batch loop; 0: by cost
   std::string replicas = "1";  ///< --replicas: IPUs that share the batch, or all
   std::string dump_directory;  ///< --dump-passes: one JSON file a pass
+  bool expose_nodes = false;   ///< keep every node's result readable, as far as there is memory for it
 
   void add_to(CLI::App& app);
   /// Throws Error(usage) for what is neither a number of IPUs that there are nor "all".
@@ -47,11 +49,11 @@ struct DeviceRun {
   engine::RunResult result;
   Cycle cycles = 0;  ///< from the start of the supervisors to the last arrival at the program's end
   Machine::Statistics statistics;
-  double seconds = 0;  ///< wall time of loading and running
+  double seconds = 0;  ///< wall time of loading and running, without the time of `inspect`
 };
 
 /// Loads and runs on `machine`. `inputs` in the model's order, checked against the bindings (Error usage). `inspect`
-/// looks at memory when the program has ended, and its time counts as the run's; may be empty.
+/// looks at memory when the program has ended; may be empty.
 [[nodiscard]] DeviceRun run_compiled(Machine& machine, const CompiledModel& compiled,
                                      const std::vector<model::Tensor>& inputs, Progress& progress,
                                      const std::function<void(const engine::Engine&, Machine&)>& inspect = {});
