@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <iostream>
 #include <limits>
 
 #include "host/golden/compare.h"
@@ -21,25 +22,35 @@ Tensor floats(std::vector<float> values) {
   return Tensor(Type::f32, {static_cast<std::int64_t>(values.size())}, values);
 }
 
-TEST(Golden, AgreesWithOnnxVectors) {
+/// One directory of ONNX's backend tests, by the reference.
+Comparison by_reference(const std::string& directory) {
+  Comparison all;
+  for (const std::string& name : model::data_sets(directory)) {
+    const model::DataSet set = model::read_data_set(directory, name);
+    model::ImportOptions import;
+    import.inputs = set.inputs;
+    import.narrow_f64 = false;
+    const model::Model model = model::import_model(directory + "/model.onnx", import);
+    const auto results = run(model, model::arrange_inputs(model, set.inputs));
+    for (std::size_t i = 0; i < model.outputs.size(); ++i) {
+      const model::Value& value = model.value(model.outputs[i]);
+      all.merge(compare(widened(results[model.outputs[i]].value(), value.declared), set.outputs.at(i), {}));
+    }
+  }
+  return all;
+}
+
+class OnnxVectors : public ::testing::TestWithParam<std::pair<const char*, unsigned>> {};
+
+TEST_P(OnnxVectors, AreMet) {
   unsigned passed = 0;
   std::uint64_t values = 0;
-  for (const auto& entry : std::filesystem::directory_iterator("/usr/share/libonnx-testdata/data/node")) {
+  const std::string folder = std::string("/usr/share/libonnx-testdata/data/") + GetParam().first;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::string directory = entry.path().string();
     Comparison all;
     try {
-      for (const std::string& name : model::data_sets(directory)) {
-        const model::DataSet set = model::read_data_set(directory, name);
-        model::ImportOptions import;
-        import.inputs = set.inputs;
-        import.narrow_f64 = false;
-        const model::Model model = model::import_model(directory + "/model.onnx", import);
-        const auto results = run(model, model::arrange_inputs(model, set.inputs));
-        for (std::size_t i = 0; i < model.outputs.size(); ++i) {
-          const model::Value& value = model.value(model.outputs[i]);
-          all.merge(compare(widened(results[model.outputs[i]].value(), value.declared), set.outputs.at(i), {}));
-        }
-      }
+      all = by_reference(directory);
     } catch (const Error& error) {
       ASSERT_EQ(error.category(), Category::unsupported) << directory << ": " << error.what();
       continue;
@@ -48,9 +59,14 @@ TEST(Golden, AgreesWithOnnxVectors) {
     ++passed;
     values += all.values;
   }
-  EXPECT_GE(passed, 148U);
-  EXPECT_GT(values, 6000U);
+  std::cout << passed << " directories, " << values << " values\n";
+  EXPECT_GE(passed, GetParam().second);
+  EXPECT_GT(values, passed);
 }
+
+INSTANTIATE_TEST_SUITE_P(Data, OnnxVectors,
+                         ::testing::Values(std::make_pair("node", 720U), std::make_pair("pytorch-converted", 82U),
+                                           std::make_pair("pytorch-operator", 30U), std::make_pair("simple", 7U)));
 
 /// Values of both signs and many sizes, without a random generator.
 Tensor wave(const model::Shape& shape, double scale, double step) {

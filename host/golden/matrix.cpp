@@ -114,55 +114,29 @@ std::vector<Tensor> gemm(const Call& call) {
   return only(rounded(call.type(), shape, sums));
 }
 
-/// The labels of an equation "ab,bc->ac": one string an operand, and the result's. Letters name axes; what stands for
-/// an ellipsis is made of the characters '0' .. '9', aligned at the right.
+/// The letters of an equation "ab,bc->ac": one string an operand, and the result's.
 struct Equation {
   std::vector<std::string> operands;
   std::string result;
 };
 
+/// The equation is canonical: explicit, without blanks and ellipses.
 Equation parse(const std::string& text, const std::vector<const Tensor*>& in) {
-  std::string plain;
-  for (const char c : text)
-    if (c != ' ') plain += c;
-  const std::size_t arrow = plain.find("->");
-  std::string left = plain.substr(0, arrow);
-  std::vector<std::string> terms(1);
-  for (const char c : left) {
-    if (c == ',')
-      terms.emplace_back();
-    else
-      terms.back() += c;
-  }
-  if (terms.size() != in.size()) throw std::logic_error("reference: an Einsum equation for other operands");
-  std::size_t widest = 0;
-  const auto ellipsis = [&](std::string term, std::size_t rank) {
-    const std::size_t dots = term.find("...");
-    if (dots == std::string::npos) return term;
-    std::string axes;
-    for (std::size_t k = rank; k-- > 0;) axes += static_cast<char>('0' + k);
-    return term.replace(dots, 3, axes);
-  };
+  const std::size_t arrow = text.find("->");
+  if (arrow == std::string::npos) throw std::logic_error("reference: an Einsum equation without a result");
   Equation result;
-  for (std::size_t i = 0; i < terms.size(); ++i) {
-    const bool dots = terms[i].find("...") != std::string::npos;
-    const std::size_t rank = dots ? in[i]->shape.size() + 3 - terms[i].size() : 0;
-    widest = std::max(widest, rank);
-    result.operands.push_back(ellipsis(terms[i], rank));
-    if (result.operands.back().size() != in[i]->shape.size())
+  result.operands.emplace_back();
+  for (const char c : text.substr(0, arrow)) {
+    if (c == ',')
+      result.operands.emplace_back();
+    else
+      result.operands.back() += c;
+  }
+  result.result = text.substr(arrow + 2);
+  if (result.operands.size() != in.size()) throw std::logic_error("reference: an Einsum equation for other operands");
+  for (std::size_t i = 0; i < in.size(); ++i)
+    if (result.operands[i].size() != in[i]->shape.size())
       throw std::logic_error("reference: an Einsum term for another number of axes");
-  }
-  if (arrow != std::string::npos) {
-    result.result = ellipsis(plain.substr(arrow + 2), widest);
-    return result;
-  }
-  // Implicit: the ellipsis, then labels that stand once, sorted.
-  result.result = ellipsis("...", widest);
-  std::map<char, int> times;
-  for (const char c : left)
-    if (c != ',' && c != '.') ++times[c];
-  for (const auto& [label, count] : times)
-    if (count == 1) result.result += label;
   return result;
 }
 
