@@ -14,6 +14,7 @@ find_package(Python3 REQUIRED COMPONENTS Interpreter)
 pkg_check_modules(SYSTEMC REQUIRED IMPORTED_TARGET systemc)
 pkg_check_modules(LIBELF REQUIRED IMPORTED_TARGET libelf)
 pkg_check_modules(LIBDW REQUIRED IMPORTED_TARGET libdw)
+pkg_check_modules(PNG REQUIRED IMPORTED_TARGET libpng)  # pictures of graphs
 pkg_check_modules(MPFR REQUIRED IMPORTED_TARGET mpfr)  # tests only
 pkg_check_modules(PROTOBUF REQUIRED IMPORTED_TARGET protobuf)
 find_library(DNNL_LIBRARY dnnl REQUIRED)  # its CMake package wants OpenCL, which is not used

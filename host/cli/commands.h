@@ -12,6 +12,7 @@ void add_run_command(CLI::App& app, Context& context);
 void add_compile_command(CLI::App& app, Context& context);
 void add_exec_command(CLI::App& app, Context& context);
 void add_devices_command(CLI::App& app, Context& context);
+void add_graph_command(CLI::App& app, Context& context);
 void add_elf(CLI::App& app, Context& context);
 void add_onnx_test(CLI::App& app, Context& context);
 void add_demo_command(CLI::App& app, Context& context);
