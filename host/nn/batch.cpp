@@ -154,8 +154,105 @@ class BatchAxes {
       case Op::Slice:
         return renamed(node, axis_[node.inputs[0]]);
       default:
-        return aligned(node, node.inputs.size());
+        return is_elementwise(node.op) ? aligned(node, node.inputs.size()) : follow_first(node);
     }
+  }
+
+  /// Operators that compute each element of the result from one of every operand.
+  static bool is_elementwise(Op op) {
+    // clang-format off
+    switch (op) {
+      case Op::Abs: case Op::Acos: case Op::Acosh: case Op::Add: case Op::And: case Op::Asin: case Op::Asinh:
+      case Op::Atan: case Op::Atanh: case Op::Cast: case Op::Ceil: case Op::Celu: case Op::Clip: case Op::Cos:
+      case Op::Cosh: case Op::Div: case Op::Dropout: case Op::Elu: case Op::Equal: case Op::Erf: case Op::Exp:
+      case Op::Floor: case Op::Greater: case Op::GreaterOrEqual: case Op::HardSigmoid: case Op::HardSwish:
+      case Op::Identity: case Op::IsInf: case Op::IsNaN: case Op::LeakyRelu: case Op::Less: case Op::LessOrEqual:
+      case Op::Log: case Op::Max: case Op::Mean: case Op::Min: case Op::Mod: case Op::Mul: case Op::Neg: case Op::Not:
+      case Op::Or: case Op::PRelu: case Op::Pow: case Op::Reciprocal: case Op::Relu: case Op::Round: case Op::Selu:
+      case Op::Shrink: case Op::Sigmoid: case Op::Sign: case Op::Sin: case Op::Sinh: case Op::Softplus:
+      case Op::Softsign: case Op::Sqrt: case Op::Sub: case Op::Sum: case Op::Tan: case Op::Tanh:
+      case Op::ThresholdedRelu: case Op::Where: case Op::Xor:
+        return true;
+      default:
+        return false;
+    }
+    // clang-format on
+  }
+
+  /// Operators whose first operand has the axis and no other operand does.
+  std::optional<std::int64_t> follow_first(const Node& node) const {
+    if (node.op == Op::Gather) return gathered(node);
+    for (std::size_t i = 1; i < node.inputs.size(); ++i)
+      if (node.inputs[i] != kAbsent && axis_[node.inputs[i]] != kNone) return std::nullopt;
+    const std::int64_t axis = axis_[node.inputs[0]];
+    const auto unless = [&](bool touched) { return touched ? std::nullopt : std::optional<std::int64_t>(axis); };
+    switch (node.op) {
+      case Op::AveragePool:
+      case Op::BatchNormalization:
+      case Op::Conv:
+      case Op::ConvTranspose:
+      case Op::DepthToSpace:
+      case Op::GlobalAveragePool:
+      case Op::GlobalMaxPool:
+      case Op::InstanceNormalization:
+      case Op::LRN:
+      case Op::MaxPool:
+      case Op::SpaceToDepth:
+        // Indices of MaxPool count from the first row of the batch.
+        return unless(axis != 0 || (node.op == Op::MaxPool && node.outputs.size() > 1 && node.outputs[1] != kAbsent));
+      case Op::Hardmax:
+        return unless(std::get<AxisAttributes>(node.attributes).axis == axis);
+      case Op::CumSum:
+        return unless(std::get<CumSumAttributes>(node.attributes).axis == axis);
+      case Op::TopK:
+        return unless(std::get<TopKAttributes>(node.attributes).axis == axis);
+      case Op::LayerNormalization:
+        return unless(axis >= std::get<NormAttributes>(node.attributes).axis);
+      case Op::Tile:
+        return unless(std::get<ShapeAttributes>(node.attributes).shape[static_cast<std::size_t>(axis)] != 1);
+      case Op::Pad: {
+        const auto& pad = std::get<PadAttributes>(node.attributes);
+        const auto at = static_cast<std::size_t>(axis);
+        return unless(pad.begin[at] != 0 || pad.end[at] != 0);
+      }
+      case Op::Expand: {
+        // The axis keeps its extent if the shape says 1 there or nothing.
+        const Shape& to = std::get<ShapeAttributes>(node.attributes).shape;
+        const std::int64_t place = axis + rank(node.outputs[0]) - rank(node.inputs[0]);
+        const std::int64_t in_to = place - rank(node.outputs[0]) + static_cast<std::int64_t>(to.size());
+        if (in_to >= 0 && to[static_cast<std::size_t>(in_to)] != 1) return std::nullopt;
+        return place;
+      }
+      default:
+        return reduced(node, axis);
+    }
+  }
+
+  /// Axis of the operand after a reduction over others; nothing for operators that are none.
+  static std::optional<std::int64_t> reduced(const Node& node, std::int64_t axis) {
+    Shape axes;
+    bool keep = true;
+    if (const auto* reduce = std::get_if<ReduceAttributes>(&node.attributes)) {
+      axes = reduce->axes;
+      keep = reduce->keep_dims;
+    } else if (const auto* arg = std::get_if<ArgAttributes>(&node.attributes)) {
+      axes = {arg->axis};
+      keep = arg->keep_dims;
+    } else {
+      return std::nullopt;
+    }
+    if (std::count(axes.begin(), axes.end(), axis) != 0) return std::nullopt;
+    if (keep) return axis;
+    return axis - std::count_if(axes.begin(), axes.end(), [&](std::int64_t a) { return a < axis; });
+  }
+
+  /// The axis may come by the data or by the indices.
+  std::optional<std::int64_t> gathered(const Node& node) const {
+    const std::int64_t along = std::get<AxisAttributes>(node.attributes).axis;
+    const std::int64_t of_data = axis_[node.inputs[0]], of_indices = axis_[node.inputs[1]];
+    if (of_data == kNone) return along + of_indices;
+    if (of_indices != kNone || of_data == along) return std::nullopt;
+    return of_data < along ? of_data : of_data - 1 + rank(node.inputs[1]);
   }
 
   const Model& model_;

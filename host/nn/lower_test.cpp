@@ -383,7 +383,8 @@ TEST(Batch, OnlyIndependentRowsAreCut) {
     graph.inputs = {{"x", Type::f32, {"N", "6"}}};
     graph.outputs = {{"y", Type::f32, open_extents(rank)}};
     graph.initializers = {{"w", Tensor(Type::f32, {6, 6}, std::vector<float>(36, 0.1F))},
-                          {"fixed", Tensor(Type::i64, {2}, std::vector<std::int64_t>{4, 6})},
+                          {"same", Tensor(Type::i64, {3}, std::vector<std::int64_t>{4, 2, 3})},
+                          {"fixed", Tensor(Type::i64, {2}, std::vector<std::int64_t>{2, 12})},
                           {"open", Tensor(Type::i64, {3}, std::vector<std::int64_t>{0, 2, 3})}};
     graph.nodes = nodes;
     model::ImportOptions import;
@@ -394,6 +395,7 @@ TEST(Batch, OnlyIndependentRowsAreCut) {
   EXPECT_TRUE(independent({{"Reshape", {"x", "open"}, {"y"}, {}, "", ""}}, 3));
   EXPECT_TRUE(independent({{"Softmax", {"x"}, {"y"}, {{"axis", std::int64_t{1}}}, "", ""}}, 2));
   EXPECT_FALSE(independent({{"Softmax", {"x"}, {"y"}, {{"axis", std::int64_t{0}}}, "", ""}}, 2));
+  EXPECT_TRUE(independent({{"Reshape", {"x", "same"}, {"y"}, {}, "", ""}}, 3));
   EXPECT_FALSE(independent({{"Reshape", {"x", "fixed"}, {"y"}, {}, "", ""}}, 2));
   EXPECT_FALSE(independent({{"Transpose", {"x"}, {"y"}, {}, "", ""}}, 2));
   EXPECT_FALSE(independent({{"Concat", {"x", "x"}, {"y"}, {{"axis", std::int64_t{0}}}, "", ""}}, 2));

@@ -26,7 +26,7 @@ inline constexpr Types kAny = kNumber | kBool;
 inline constexpr Types kIndex = bit(Type::i32) | bit(Type::i64);
 
 /// Bytes of one constant that import computes; what is larger is refused.
-inline constexpr std::int64_t kMostFoldedBytes = std::int64_t{1} << 29;
+inline constexpr std::int64_t kMostFoldedBytes = std::int64_t{1} << 28;
 
 using Inferred = std::vector<std::pair<Type, Shape>>;
 

@@ -16,7 +16,15 @@ std::size_t at(std::int64_t axis) { return static_cast<std::size_t>(axis); }
 void translate_reshape(Reading& r) {
   const auto shape = r.operand_or_attribute(1, "shape");
   if (!shape) r.fail("Reshape without a shape");
-  r.node.attributes = ShapeAttributes{*shape, r.flag("allowzero")};
+  ShapeAttributes reshape{*shape, r.flag("allowzero")};
+  // The first extent kept: copied, so that it follows the batch where shape arithmetic has become a number.
+  const bool zeros = std::count(shape->begin(), shape->end(), 0) != 0;
+  if (r.rank() > 0 && !shape->empty() && shape->front() == r.shape()[0] && (!reshape.allow_zero || !zeros) &&
+      shape->front() != 0) {
+    reshape.shape[0] = 0;
+    reshape.allow_zero = false;
+  }
+  r.node.attributes = reshape;
   r.keep_inputs(1);
 }
 

@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <limits>
+#include <fstream>
 
-#include "host/onnx/tensor_io.h"
 #include "hw/error.h"
 
 namespace tessera::model {
@@ -56,30 +55,56 @@ void fill_from_fields(Tensor& tensor, const Proto& proto, const std::string& whe
   }
 }
 
-/// The bytes of a tensor that stand in a file beside the model.
-std::string external_bytes(const Proto& proto, const std::string& where, const std::string& folder) {
+/// Where the bytes of a tensor stand in a file beside the model.
+struct Place {
   std::string location;
-  std::uint64_t offset = 0, length = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t offset = 0;
+  std::optional<std::uint64_t> length;
+};
+
+Place external_place(const Proto& proto, const std::string& where) {
+  Place place;
   try {
     for (const auto& entry : proto.external_data()) {
-      if (entry.key() == "location") location = entry.value();
-      if (entry.key() == "offset") offset = std::stoull(entry.value());
-      if (entry.key() == "length") length = std::stoull(entry.value());
+      if (entry.key() == "location") place.location = entry.value();
+      if (entry.key() == "offset") place.offset = std::stoull(entry.value());
+      if (entry.key() == "length") place.length = std::stoull(entry.value());
     }
   } catch (const std::logic_error&) {
     throw Error(Category::usage, "the place of external data is not a number", where,
                 "the file is damaged: get it again");
   }
-  const std::filesystem::path path(location);
-  bool leaves = location.empty() || path.is_absolute();
+  const std::filesystem::path path(place.location);
+  bool leaves = place.location.empty() || path.is_absolute();
   for (const auto& part : path) leaves = leaves || part == "..";
   if (leaves)
-    throw Error(Category::usage, "external data must lie beside the model, not at '" + location + "'", where,
+    throw Error(Category::usage, "external data must lie beside the model, not at '" + place.location + "'", where,
                 "store the weights inside the model file");
-  const std::string bytes = read_file((std::filesystem::path(folder) / path).string());
-  if (offset > bytes.size() || (length != std::numeric_limits<std::uint64_t>::max() && length > bytes.size() - offset))
-    throw Error(Category::usage, "external data are cut short: " + location, where, "get the file again");
-  return bytes.substr(offset, length);
+  return place;
+}
+
+/// Reads the tensor's bytes from that file, and no others: one file may hold all the weights of a model.
+void fill_from_file(Tensor& tensor, std::uint64_t bytes, const Proto& proto, const std::string& where,
+                    const std::string& folder) {
+  const Place place = external_place(proto, where);
+  const std::string file = (std::filesystem::path(folder) / place.location).string();
+  std::error_code failed;
+  const bool regular = std::filesystem::is_regular_file(file, failed);
+  const std::uint64_t size = regular ? std::filesystem::file_size(file, failed) : 0;
+  std::ifstream in(file, std::ios::binary);
+  if (failed || !regular || !in)
+    throw Error(Category::usage, "cannot read the external data " + file, where, "put that file beside the model");
+  if (place.offset > size || bytes > size - place.offset || place.length.value_or(size - place.offset) < bytes)
+    throw Error(Category::usage,
+                fmt::format("external data are cut short: {} bytes from {} of {}", bytes, place.offset, place.location),
+                where, "get the file again");
+  if (place.length.value_or(bytes) != bytes)
+    throw Error(Category::usage, fmt::format("external data have {} bytes instead of {}", *place.length, bytes), where,
+                "the file is damaged: get it again");
+  tensor.data.resize(bytes);
+  in.seekg(static_cast<std::streamoff>(place.offset));
+  if (!in.read(reinterpret_cast<char*>(tensor.data.data()), static_cast<std::streamsize>(bytes)))
+    throw Error(Category::usage, "cannot read the external data " + file, where, "get the file again");
 }
 
 }  // namespace
@@ -127,26 +152,29 @@ Tensor from_proto(const Proto& proto, const std::string& where, const std::strin
     count *= extent;
     shape.push_back(extent);
   }
-  const bool external = proto.data_location() == Proto::EXTERNAL;
-  const std::string far = external ? external_bytes(proto, where, folder) : std::string();
-  const std::string& raw = external ? far : proto.raw_data();
   const auto expected = static_cast<std::uint64_t>(count) * size_of(*type);
-  const bool has_raw = external || proto.has_raw_data();
-  if (has_raw && raw.size() != expected)
-    throw Error(Category::usage,
-                fmt::format("a tensor of shape {} and type {} comes with {} bytes instead of {}", to_string(shape),
-                            name_of(*type), raw.size(), expected),
-                where, "the file is damaged or cut short: get it again");
-  // Checked before memory is taken: a few bytes must not claim terabytes.
-  if (!has_raw && expected > 16 * static_cast<std::uint64_t>(proto.ByteSizeLong()))
-    throw Error(Category::usage, fmt::format("a tensor of shape {} comes without its elements", to_string(shape)),
-                where, "the file is damaged or cut short: get it again");
-  Tensor tensor(*type, shape);
+  Tensor tensor;
+  tensor.type = *type;
+  tensor.shape = shape;
   tensor.name = proto.name();
-  if (has_raw)
-    std::copy(raw.begin(), raw.end(), tensor.data.begin());
-  else
+  if (proto.data_location() == Proto::EXTERNAL) {
+    fill_from_file(tensor, expected, proto, where, folder);
+  } else if (proto.has_raw_data()) {
+    const std::string& raw = proto.raw_data();
+    if (raw.size() != expected)
+      throw Error(Category::usage,
+                  fmt::format("a tensor of shape {} and type {} comes with {} bytes instead of {}", to_string(shape),
+                              name_of(*type), raw.size(), expected),
+                  where, "the file is damaged or cut short: get it again");
+    tensor.data.assign(raw.begin(), raw.end());
+  } else {
+    // Checked before memory is taken: a few bytes must not claim terabytes.
+    if (expected > 16 * static_cast<std::uint64_t>(proto.ByteSizeLong()))
+      throw Error(Category::usage, fmt::format("a tensor of shape {} comes without its elements", to_string(shape)),
+                  where, "the file is damaged or cut short: get it again");
+    tensor.data.resize(expected);
     fill_from_fields(tensor, proto, where);
+  }
   if (*type == Type::boolean)
     for (std::uint8_t& value : tensor.data) value = value != 0 ? 1 : 0;
   return tensor;

@@ -225,7 +225,7 @@ class Translator : public NodeSink {
       reading.refuse(fmt::format("type {} not supported", name_of(reading.type())));
     entry.translate(reading);
     if (reading.result) {
-      count_folded(static_cast<std::int64_t>(reading.result->data.size()));
+      if (node.op != Op::Constant) count_folded(static_cast<std::int64_t>(reading.result->data.size()));
       add_constant(proto.output(0), std::move(*reading.result));
       return;
     }
@@ -251,7 +251,8 @@ class Translator : public NodeSink {
       check_size(inferred[i].second, outputs[i]);
       bytes += element_count(inferred[i].second) * size_of(inferred[i].first);
     }
-    bool known = !node.inputs.empty() && bytes <= kMostFoldedBytes && !is_heavy(model_, node, bytes);
+    bool known = !node.inputs.empty() && bytes <= kMostFoldedBytes && folded_bytes_ + bytes <= kMostFoldedInAll &&
+                 !is_heavy(model_, node, bytes);
     std::vector<const Tensor*> operands;
     for (const ValueId id : node.inputs) {
       operands.push_back(id != kAbsent && model_.value(id).constant ? &*model_.value(id).constant : nullptr);
