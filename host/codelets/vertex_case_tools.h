@@ -43,6 +43,7 @@ struct Family {
 [[nodiscard]] std::vector<Family> reduce_cases();
 [[nodiscard]] std::vector<Family> map_cases();
 [[nodiscard]] std::vector<Family> matmul_cases();
+[[nodiscard]] std::vector<Family> rows_cases();
 [[nodiscard]] std::vector<Family> recurrent_cases();
 
 /// 0 .. n - 1.

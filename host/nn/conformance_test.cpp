@@ -85,7 +85,8 @@ TEST_P(NodeVectors, LoweredGraphComputesWhatOnnxSays) {
     if (kListed.count(operator_of(name)) != 0) ++listed;
   }
   EXPECT_GE(listed, 102U);
-  EXPECT_GE(passed, 148U);
+  std::printf("%u cases pass on %u tiles\n", passed, GetParam());
+  EXPECT_GE(passed, 595U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Tiles, NodeVectors, ::testing::Values(1U, 16U, 1216U));

@@ -91,37 +91,63 @@ void GraphInterpreter::execute(std::uint32_t compute_set) {
   }
 }
 
-std::uint8_t* GraphInterpreter::place(const Tensor& tensor, const graph::VertexFamily& vertex) {
-  if (!tensor.contiguous()) wrong(vertex, graph_.names(tensor), "is not contiguous");
-  for (const graph::TileInterval& interval : graph_.mapping(tensor))
-    if (interval.tile != vertex.tiles.at(0).tile) wrong(vertex, graph_.names(tensor), "lies on another tile");
-  const auto [variable, element] = tensor.at(0);
-  return memory_[variable.index].data() + element * size_of(tensor.type());
+/// Where a field's data lies on the tile: in place if it is one run there, else a staging buffer, as the compiler has it.
+std::uint8_t* GraphInterpreter::place(const Tensor& tensor, std::uint32_t tile, std::vector<Staged>& staged) {
+  bool here = tensor.contiguous();
+  if (here)
+    for (const graph::TileInterval& interval : graph_.mapping(tensor)) here = here && interval.tile == tile;
+  if (here) {
+    const auto [variable, element] = tensor.at(0);
+    return memory_[variable.index].data() + element * size_of(tensor.type());
+  }
+  staged.push_back({tensor, read(tensor)});
+  staged.back().bytes.resize(staged.back().bytes.size() + 8);
+  return staged.back().bytes.data();
 }
 
 void GraphInterpreter::run_vertex(const graph::VertexFamily& vertex) {
   const auto found = codelets_.find(vertex.codelet);
   if (found == codelets_.end()) wrong(vertex, "all", "there is no such codelet");
-  const tessera_host_codelet& codelet = *found->second;
-  alignas(16) std::uint8_t state[256] = {};
-  if (vertex.fields.size() != codelet.head->field_count) wrong(vertex, "all", "are not connected");
+  if (vertex.fields.size() != found->second->head->field_count) wrong(vertex, "all", "are not connected");
+  std::uint64_t member = 0;
+  for (const graph::TileMembers& tile : vertex.tiles)
+    for (std::uint64_t i = 0; i < tile.count; ++i) run_member(vertex, *found->second, member++, tile.tile);
+}
+
+void GraphInterpreter::run_member(const graph::VertexFamily& vertex, const tessera_host_codelet& codelet,
+                                  std::uint64_t member, std::uint32_t tile) {
+  alignas(16) std::uint8_t state[512] = {};
+  std::vector<Staged> staged;
+  staged.reserve(vertex.fields.size());
+  std::vector<std::size_t> written;
   for (const graph::Field& field : vertex.fields) {
     const tessera_note_field* note = nullptr;
     for (std::uint32_t i = 0; i < codelet.head->field_count; ++i)
       if (field.name == codelet.fields[i].name) note = &codelet.fields[i];
     if (note == nullptr) wrong(vertex, field.name, "does not exist");
     if (const auto* value = std::get_if<graph::Field::Affine>(&field.value)) {
-      std::memcpy(state + note->offset, &value->base, sizeof value->base);
+      const auto bits = static_cast<std::uint32_t>(value->base + member * value->stride);
+      std::memcpy(state + note->offset, &bits, sizeof bits);
       continue;
     }
-    const auto& tensor = std::get<Tensor>(field.value);
-    const std::uint8_t* address = place(tensor, vertex);
+    if (const auto* values = std::get_if<graph::Field::Values>(&field.value)) {
+      std::memcpy(state + note->offset, &values->at(member), 4);
+      continue;
+    }
+    const auto& whole = std::get<Tensor>(field.value);
+    const Tensor tensor = vertex.family ? whole[member] : whole;
+    const std::size_t before = staged.size();
+    const std::uint8_t* address = place(tensor, tile, staged);
+    const bool writes = note->kind == TESSERA_KIND_OUT || note->kind == TESSERA_KIND_INOUT ||
+                        note->kind == TESSERA_KIND_OUT_SPAN || note->kind == TESSERA_KIND_INOUT_SPAN;
+    if (staged.size() > before && writes) written.push_back(before);
     std::memcpy(state + note->offset, &address, sizeof address);
     const auto count = static_cast<std::uint32_t>(tensor.elements());
     if (note->kind >= TESSERA_KIND_IN_SPAN && note->kind <= TESSERA_KIND_INOUT_SPAN)
       std::memcpy(state + note->offset + sizeof address, &count, sizeof count);
   }
   codelet.run(state, 0);
+  for (const std::size_t i : written) write(staged[i].tensor, staged[i].bytes);
 }
 
 }  // namespace tessera::nn

@@ -22,8 +22,8 @@ class GraphInterpreter {
   explicit GraphInterpreter(const graph::Graph& graph);
   void connect_input(const std::string& stream, Source source) { sources_[stream] = std::move(source); }
   void connect_output(const std::string& stream, Sink sink) { sinks_[stream] = std::move(sink); }
-  /// Sequence, Execute, Copy, Repeat, Call and streams; other steps are a logic error. Checks that a vertex's fields are
-  /// contiguous and lie on its tile.
+  /// Sequence, Execute, Copy, Repeat, Call and streams; other steps are a logic error. Fields that are not one run on
+  /// the vertex's tile go through a buffer, as the compiler stages them.
   void run(const std::string& entry = "main");
 
   [[nodiscard]] std::vector<std::uint8_t> read(const graph::Tensor& tensor) const;
@@ -33,7 +33,13 @@ class GraphInterpreter {
   void step(const graph::Program& program);
   void execute(std::uint32_t compute_set);
   void run_vertex(const graph::VertexFamily& vertex);
-  std::uint8_t* place(const graph::Tensor& tensor, const graph::VertexFamily& vertex);
+  struct Staged {
+    graph::Tensor tensor;
+    std::vector<std::uint8_t> bytes;
+  };
+  void run_member(const graph::VertexFamily& vertex, const tessera_host_codelet& codelet, std::uint64_t member,
+                  std::uint32_t tile);
+  std::uint8_t* place(const graph::Tensor& tensor, std::uint32_t tile, std::vector<Staged>& staged);
   void write(const graph::Tensor& tensor, const std::vector<std::uint8_t>& bytes);
 
   const graph::Graph& graph_;

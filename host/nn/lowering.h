@@ -81,6 +81,7 @@ struct Rule {
 [[nodiscard]] std::vector<Rule> basic_rules();
 [[nodiscard]] std::vector<Rule> matrix_rules();
 [[nodiscard]] std::vector<Rule> recurrent_rules();
+[[nodiscard]] std::vector<Rule> reduce_rules();
 
 /// The rule of an operator, nullptr if there is none.
 [[nodiscard]] const Rule* find_rule(model::Op op);

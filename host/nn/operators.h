@@ -2,6 +2,9 @@
 // are appended to the builder. Internal to host/nn.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "host/nn/builder.h"
 #include "host/nn/matmul_plan.h"
 
@@ -17,22 +20,31 @@ struct Operand {
   }
 };
 
-/// Codelet of a unary operator; empty if there is none.
-[[nodiscard]] std::string unary_codelet(model::Op op, model::Type type);
-[[nodiscard]] std::string cast_codelet(model::Type from, model::Type to);
-/// Stem of the codelets of a binary operator ("Add_f32"); empty if there is none.
-[[nodiscard]] std::string binary_codelet(model::Op op, model::Type type);
+/// "f32", "bool", ... as codelets are named.
+[[nodiscard]] std::string type_suffix(graph::Type type);
 
+/// A Map codelet (firmware/codelets/map.h) and what it is given.
+struct MapCall {
+  std::string codelet;
+  std::vector<std::string> operands;  ///< fields
+  std::vector<std::uint32_t> values;  ///< alpha, beta, gamma of a codelet of one operand, or none
+  [[nodiscard]] std::vector<std::string> values_names() const;
+};
+/// y[i] = f(operands[i] ...), each broadcast to `shape`. The result has the layout of the first operand of that shape.
+[[nodiscard]] graph::Tensor lower_map(Builder& builder, const MapCall& call, const std::vector<Operand>& operands,
+                                      const graph::Shape& shape, graph::Type type, const std::string& name);
 /// y[i] = f(x[i]).
 [[nodiscard]] graph::Tensor lower_unary(Builder& builder, const std::string& codelet, const graph::Tensor& x,
                                         graph::Type type, const std::string& name);
-/// y[i] = f(a[i], b[i]), operands broadcast to `shape`; not both constant.
+[[nodiscard]] graph::Tensor lower_unary_with(Builder& builder, const std::string& codelet, const graph::Tensor& x,
+                                             graph::Type type, float alpha, float beta, float gamma,
+                                             const std::string& name);
+/// y[i] = f(a[i], b[i]).
 [[nodiscard]] graph::Tensor lower_binary(Builder& builder, const std::string& codelet, const Operand& a,
                                          const Operand& b, const graph::Shape& shape, graph::Type type,
                                          const std::string& name);
-/// Softmax_f32 or LogSoftmax_f32 over an axis.
-[[nodiscard]] graph::Tensor lower_softmax(Builder& builder, const std::string& codelet, const graph::Tensor& x,
-                                          std::size_t axis, const std::string& name);
+[[nodiscard]] graph::Tensor lower_cast(Builder& builder, const graph::Tensor& x, graph::Type to,
+                                       const std::string& name);
 
 struct MatmulOperands {
   graph::Tensor a;              ///< [m, k]
