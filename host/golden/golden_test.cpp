@@ -23,7 +23,7 @@ Tensor floats(std::vector<float> values) {
 }
 
 /// One directory of ONNX's backend tests, by the reference.
-Comparison by_reference(const std::string& directory) {
+Comparison by_reference(const std::string& directory, Backend backend, const Tolerance& tolerance) {
   Comparison all;
   for (const std::string& name : model::data_sets(directory)) {
     const model::DataSet set = model::read_data_set(directory, name);
@@ -31,10 +31,10 @@ Comparison by_reference(const std::string& directory) {
     import.inputs = set.inputs;
     import.narrow_f64 = false;
     const model::Model model = model::import_model(directory + "/model.onnx", import);
-    const auto results = run(model, model::arrange_inputs(model, set.inputs));
+    const auto results = run(model, model::arrange_inputs(model, set.inputs), backend);
     for (std::size_t i = 0; i < model.outputs.size(); ++i) {
       const model::Value& value = model.value(model.outputs[i]);
-      all.merge(compare(widened(results[model.outputs[i]].value(), value.declared), set.outputs.at(i), {}));
+      all.merge(compare(widened(results[model.outputs[i]].value(), value.declared), set.outputs.at(i), tolerance));
     }
   }
   return all;
@@ -42,15 +42,15 @@ Comparison by_reference(const std::string& directory) {
 
 class OnnxVectors : public ::testing::TestWithParam<std::pair<const char*, unsigned>> {};
 
-TEST_P(OnnxVectors, AreMet) {
+void meet_vectors(const char* name, unsigned least, Backend backend, const Tolerance& tolerance) {
   unsigned passed = 0;
   std::uint64_t values = 0;
-  const std::string folder = std::string("/usr/share/libonnx-testdata/data/") + GetParam().first;
+  const std::string folder = std::string("/usr/share/libonnx-testdata/data/") + name;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::string directory = entry.path().string();
     Comparison all;
     try {
-      all = by_reference(directory);
+      all = by_reference(directory, backend, tolerance);
     } catch (const Error& error) {
       ASSERT_EQ(error.category(), Category::unsupported) << directory << ": " << error.what();
       continue;
@@ -60,8 +60,14 @@ TEST_P(OnnxVectors, AreMet) {
     values += all.values;
   }
   std::cout << passed << " directories, " << values << " values\n";
-  EXPECT_GE(passed, GetParam().second);
+  EXPECT_GE(passed, least);
   EXPECT_GT(values, passed);
+}
+
+TEST_P(OnnxVectors, AreMet) { meet_vectors(GetParam().first, GetParam().second, Backend::host, {}); }
+/// f32 throughout, and functions by approximation.
+TEST_P(OnnxVectors, AreMetWithOneDnn) {
+  meet_vectors(GetParam().first, GetParam().second, Backend::onednn, {1e-3, 2e-5, 0});
 }
 
 INSTANTIATE_TEST_SUITE_P(Data, OnnxVectors,

@@ -1,9 +1,9 @@
 #include "host/golden/onednn.h"
 
-#include <dnnl.hpp>
-#include <map>
+#include <algorithm>
 
 #include "host/golden/numbers.h"
+#include "host/golden/onednn_memory.h"
 
 namespace tessera::golden::onednn {
 
@@ -12,26 +12,6 @@ using model::Shape;
 using model::Tensor;
 
 namespace {
-
-using Dims = dnnl::memory::dims;
-
-/// Memory of oneDNN over a tensor's own bytes.
-struct Operand {
-  dnnl::memory::desc desc;
-  dnnl::memory memory;
-  Operand(const dnnl::engine& engine, const Tensor& tensor, const Dims& dims, const Dims& strides)
-      : desc(dims, dnnl::memory::data_type::f32, strides),
-        memory(desc, engine, const_cast<std::uint8_t*>(tensor.data.data())) {}
-};
-
-Dims dense(const Dims& dims) { return model::row_major_strides(dims); }
-
-void execute(const dnnl::engine& engine, const dnnl::primitive& primitive,
-             const std::unordered_map<int, dnnl::memory>& arguments) {
-  dnnl::stream stream(engine);
-  primitive.execute(stream, arguments);
-  stream.wait();
-}
 
 /// Both operands to one rank, missing axes 1; strides as given, 0 never needed since oneDNN broadcasts extent 1.
 Tensor product(const Tensor& a, const Tensor& b, Dims da, Dims sa, Dims db, Dims sb, const Shape& shape, Dims dr) {
@@ -120,12 +100,8 @@ std::optional<dnnl::algorithm> algorithm_of(Op op) {
   }
 }
 
-}  // namespace
-
-std::optional<Tensor> evaluate(const model::Node& node, const std::vector<const Tensor*>& inputs, const Shape& shape) {
-  for (const Tensor* input : inputs)
-    if (input != nullptr && (input->type != model::Type::f32 || input->elements() == 0)) return std::nullopt;
-  if (model::element_count(shape) == 0 || shape.size() > 6 || inputs.empty()) return std::nullopt;
+std::optional<Tensor> evaluate_f32(const model::Node& node, const std::vector<const Tensor*>& inputs,
+                                   const Shape& shape) {
   const Tensor& x = *inputs[0];
   if (const auto algorithm = algorithm_of(node.op)) return elementwise(*algorithm, x);
   if (node.op == Op::MatMul && !shape.empty()) return matmul(x, *inputs[1], shape);
@@ -134,7 +110,29 @@ std::optional<Tensor> evaluate(const model::Node& node, const std::vector<const 
                 inputs.size() > 2 ? inputs[2] : nullptr, shape);
   if (node.op == Op::Softmax || node.op == Op::LogSoftmax)
     return softmax(node.op == Op::LogSoftmax, x, std::get<model::AxisAttributes>(node.attributes).axis);
-  return std::nullopt;
+  return network_operator(node, inputs, shape);
+}
+
+}  // namespace
+
+std::optional<Tensor> evaluate(const model::Node& node, const std::vector<const Tensor*>& inputs, const Shape& shape) {
+  if (model::element_count(shape) == 0 || shape.size() > 6 || inputs.empty() || inputs[0] == nullptr)
+    return std::nullopt;
+  const model::Type type = inputs[0]->type;
+  for (const Tensor* input : inputs)
+    if (input != nullptr && (input->type != type || input->elements() == 0)) return std::nullopt;
+  if (type == model::Type::f32) return evaluate_f32(node, inputs, shape);
+  if (type != model::Type::f16) return std::nullopt;
+  std::vector<Tensor> wide(inputs.size());
+  std::vector<const Tensor*> operands = inputs;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i] == nullptr) continue;
+    wide[i] = rounded(model::Type::f32, inputs[i]->shape, reals(*inputs[i]));
+    operands[i] = &wide[i];
+  }
+  const std::optional<Tensor> result = evaluate_f32(node, operands, shape);
+  if (!result) return std::nullopt;
+  return rounded(type, shape, reals(*result));
 }
 
 }  // namespace tessera::golden::onednn

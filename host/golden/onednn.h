@@ -1,4 +1,5 @@
-// A second opinion: operators of the reference as oneDNN computes them, f32 only. Internal to host/golden.
+// A second opinion: operators of the reference as oneDNN computes them in f32; f16 operands are widened and the result
+// is rounded. Internal to host/golden.
 #pragma once
 
 #include <optional>

@@ -21,8 +21,7 @@ void declare(::onnx::ValueInfoProto& info, const std::string& name, Type type,
   }
 }
 
-void set_attribute(::onnx::AttributeProto& proto, const std::string& name,
-                   const std::variant<std::int64_t, float, std::vector<std::int64_t>>& value) {
+void set_attribute(::onnx::AttributeProto& proto, const std::string& name, const TestAttribute& value) {
   proto.set_name(name);
   if (const auto* integer = std::get_if<std::int64_t>(&value)) {
     proto.set_type(::onnx::AttributeProto::INT);
@@ -30,6 +29,12 @@ void set_attribute(::onnx::AttributeProto& proto, const std::string& name,
   } else if (const auto* real = std::get_if<float>(&value)) {
     proto.set_type(::onnx::AttributeProto::FLOAT);
     proto.set_f(*real);
+  } else if (const auto* text = std::get_if<TestText>(&value)) {
+    proto.set_type(::onnx::AttributeProto::STRING);
+    proto.set_s(text->value);
+  } else if (const auto* texts = std::get_if<TestTexts>(&value)) {
+    proto.set_type(::onnx::AttributeProto::STRINGS);
+    for (const std::string& one : texts->values) proto.add_strings(one);
   } else {
     proto.set_type(::onnx::AttributeProto::INTS);
     for (const std::int64_t i : std::get<std::vector<std::int64_t>>(value)) proto.add_ints(i);

@@ -10,10 +10,19 @@
 
 namespace tessera::model {
 
+/// Attributes of strings, in types of their own so that lists of numbers stay lists of numbers.
+struct TestText {
+  std::string value;
+};
+struct TestTexts {
+  std::vector<std::string> values;
+};
+using TestAttribute = std::variant<std::int64_t, float, std::vector<std::int64_t>, TestText, TestTexts>;
+
 struct TestNode {
   std::string op;
   std::vector<std::string> inputs, outputs;
-  std::map<std::string, std::variant<std::int64_t, float, std::vector<std::int64_t>>> attributes;
+  std::map<std::string, TestAttribute> attributes;
   std::string name;
   std::string domain;
 };

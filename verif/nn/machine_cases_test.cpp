@@ -1,0 +1,144 @@
+// The independent cases on the modelled machine (TLM, pocket): how many pass, how many have no lowering yet. A case
+// that has passed once stays on the list of those that must. SystemC elaborates once a process, so each case has one.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <iostream>
+#include <set>
+
+#include "host/golden/check.h"
+#include "host/nn/lower.h"
+#include "hw/error.h"
+#include "verif/compiler/graph_machine.h"
+#include "verif/nn/cases.h"
+
+namespace tessera::verif_nn {
+namespace {
+
+enum Verdict { passed = 0, wrong = 1, unsupported = 3, broken = 8 };
+
+/// Without "_f32" or "_f16": what the machine still has no lowering for, in either type unless named with it.
+const std::set<std::string> kUnsupported = {
+#include "verif/nn/unsupported.inc"
+};
+
+bool may_be_unsupported(const Case& c) {
+  return kUnsupported.count(c.name) != 0 || kUnsupported.count(c.name.substr(0, c.name.size() - 4)) != 0;
+}
+
+/// A case lowered, compiled and run; expose: node results are readable afterwards.
+class Run {
+ public:
+  Run(const model::Model& model, const std::vector<model::Tensor>& inputs, bool expose)
+      : lowered_(nn::lower(model, options(expose))), machine_(lowered_.graph) {
+    for (const nn::Binding& output : lowered_.outputs) results.emplace_back(output.type, output.shape);
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      if (lowered_.inputs[i].streamed())
+        machine_.engine().connect(lowered_.inputs[i].stream,
+                                  engine::Source([this, &inputs, i](std::uint64_t step, std::uint8_t* bytes) {
+                                    nn::fill_step(lowered_.inputs[i], inputs[i], step, bytes);
+                                  }));
+    for (std::size_t i = 0; i < results.size(); ++i)
+      if (lowered_.outputs[i].streamed())
+        machine_.engine().connect(lowered_.outputs[i].stream,
+                                  engine::Sink([this, i](std::uint64_t step, const std::uint8_t* bytes) {
+                                    nn::drain_step(lowered_.outputs[i], results[i], step, bytes);
+                                  }));
+      else
+        results[i] = lowered_.outputs[i].known;
+    machine_.engine().run("main");
+  }
+
+  /// The device's value, if the program exposes it.
+  std::optional<model::Tensor> value(const model::Value& value) {
+    if (executable::find_tensor(machine_.executable().programs.at(0), value.name) == nullptr) return std::nullopt;
+    model::Tensor tensor(value.type, value.shape);
+    tensor.data = machine_.engine().read_tensor(value.name);
+    return tensor;
+  }
+
+  std::vector<model::Tensor> results;
+
+ private:
+  static nn::Options options(bool expose) {
+    nn::Options options;
+    options.expose_nodes = expose;
+    return options;
+  }
+
+  nn::Lowered lowered_;
+  testing::GraphMachine machine_;
+};
+
+Verdict judge(const Case& c) {
+  try {
+    std::uint64_t values = 0;
+    const std::string difference = compare(c, Run(model_of(c), c.inputs, false).results, values);
+    if (difference.empty() && values > 0) return passed;
+    std::fprintf(stderr, "%s: %s\n", c.name.c_str(), difference.c_str());
+    return wrong;
+  } catch (const Error& error) {
+    if (error.category() == Category::unsupported) return unsupported;
+    std::fprintf(stderr, "%s: %s\n", c.name.c_str(), error.what());
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s: %s\n", c.name.c_str(), error.what());
+  }
+  return broken;
+}
+
+int in_a_process(const std::function<int()>& body) {
+  const pid_t child = fork();
+  if (child == 0) _exit(body());
+  int status = 0;
+  if (child < 0 || waitpid(child, &status, 0) != child) return -1;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+TEST(MachineCases, RunOnTheMachine) {
+  unsigned good = 0, missing = 0;
+  for (const Case& c : all_cases()) {
+    const int verdict = in_a_process([&] { return judge(c); });
+    if (verdict == passed) ++good;
+    if (verdict == unsupported) ++missing;
+    EXPECT_TRUE(verdict == passed || (verdict == unsupported && may_be_unsupported(c)))
+        << c.name << ": verdict " << verdict;
+    if (verdict == passed && may_be_unsupported(c)) std::cout << c.name << " passes: take it off the list\n";
+  }
+  std::cout << good << " passed, " << missing << " unsupported\n";
+  EXPECT_GT(good, 0U);
+}
+
+/// The check of a real run, node by node: it passes, and with another weight in the reference it names that node.
+TEST(MachineCases, ANodesFaultIsNamed) {
+  const auto cases = all_cases();
+  const auto found =
+      std::find_if(cases.begin(), cases.end(), [](const Case& c) { return c.name == "attention_heads_f32"; });
+  ASSERT_NE(found, cases.end());
+  const model::Model model = model_of(*found);
+  Run run(model, found->inputs, true);
+  const auto device = [&](model::ValueId id) { return run.value(model.value(id)); };
+  const golden::NodeReport good = golden::check_nodes(model, found->inputs, device);
+  EXPECT_TRUE(good.passes()) << good.text();
+  EXPECT_EQ(good.unread, 0U);
+  EXPECT_GT(good.values, 2000U);
+  for (const char* name : {"w_q", "w_v", "w_o"}) {
+    model::Model other = model;
+    std::string node;
+    for (std::size_t id = 0; id < other.values.size(); ++id) {
+      if (other.values[id].name != name) continue;
+      other.values[id].constant->set(5, other.values[id].constant->at<float>(5) + 0.01F);
+      for (const model::Node& user : other.nodes)
+        if (user.inputs.size() > 1 && user.inputs[1] == id) node = user.name;
+    }
+    ASSERT_FALSE(node.empty());
+    const golden::NodeReport report = golden::check_nodes(other, found->inputs, device);
+    ASSERT_NE(report.first_wrong(), nullptr) << name;
+    EXPECT_EQ(report.first_wrong()->node, node);
+    for (const golden::NodeResult& result : report.results) EXPECT_EQ(result.wrong > 0, result.node == node);
+  }
+}
+
+}  // namespace
+}  // namespace tessera::verif_nn
