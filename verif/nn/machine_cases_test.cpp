@@ -4,7 +4,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <functional>
 #include <iostream>
 #include <set>
 
@@ -29,9 +31,9 @@ bool may_be_unsupported(const Case& c) {
 }
 
 /// A case lowered, compiled and run; expose: node results are readable afterwards.
-class Run {
+class DeviceRun {
  public:
-  Run(const model::Model& model, const std::vector<model::Tensor>& inputs, bool expose)
+  DeviceRun(const model::Model& model, const std::vector<model::Tensor>& inputs, bool expose)
       : lowered_(nn::lower(model, options(expose))), machine_(lowered_.graph) {
     for (const nn::Binding& output : lowered_.outputs) results.emplace_back(output.type, output.shape);
     for (std::size_t i = 0; i < inputs.size(); ++i)
@@ -75,7 +77,7 @@ class Run {
 Verdict judge(const Case& c) {
   try {
     std::uint64_t values = 0;
-    const std::string difference = compare(c, Run(model_of(c), c.inputs, false).results, values);
+    const std::string difference = compare(c, DeviceRun(model_of(c), c.inputs, false).results, values);
     if (difference.empty() && values > 0) return passed;
     std::fprintf(stderr, "%s: %s\n", c.name.c_str(), difference.c_str());
     return wrong;
@@ -117,7 +119,7 @@ TEST(MachineCases, ANodesFaultIsNamed) {
       std::find_if(cases.begin(), cases.end(), [](const Case& c) { return c.name == "attention_heads_f32"; });
   ASSERT_NE(found, cases.end());
   const model::Model model = model_of(*found);
-  Run run(model, found->inputs, true);
+  DeviceRun run(model, found->inputs, true);
   const auto device = [&](model::ValueId id) { return run.value(model.value(id)); };
   const golden::NodeReport good = golden::check_nodes(model, found->inputs, device);
   EXPECT_TRUE(good.passes()) << good.text();
