@@ -34,6 +34,15 @@ CostFeatures cost_features(const CodeletInfo& info, const std::uint8_t* state) {
     return {products, products * std::min(v("share"), v("vectors"))};
   }
   if (info.field("pitch") != nullptr) return {0, v("batch") * std::ceil(v("units") / 6)};  // a worker's cells
+  // Index codelets and pooling: a worker's part.
+  if (info.field("extent") != nullptr) return {v("indices"), v("indices") * v("columns")};
+  if (info.field("depth") != nullptr) {
+    const double n = std::ceil(v(info.field("indices") != nullptr ? "indices" : "y") / 6);
+    return {n, n * v("depth")};
+  }
+  if (info.field("blocks") != nullptr) return {v("y"), v("y") * v("blocks")};
+  if (info.field("width") != nullptr) return {0, std::ceil(v("rows") / 6) * v("width")};
+  if (info.field("box_w") != nullptr) return {std::ceil(v("count") / 6), std::ceil(v("count") / 6) * v("block")};
   if (info.field("axis") != nullptr) return {v("outer") * v("inner"), v("outer") * v("inner") * v("axis")};
   if (info.field("columns") != nullptr) return {v("rows"), v("rows") * v("columns")};
   if (info.field("n3") != nullptr) return {v("n0") * v("n1") * v("n2"), v("n0") * v("n1") * v("n2") * v("n3")};

@@ -80,6 +80,10 @@ struct Rule {
 [[nodiscard]] std::vector<Rule> view_rules();
 [[nodiscard]] std::vector<Rule> basic_rules();
 [[nodiscard]] std::vector<Rule> matrix_rules();
+[[nodiscard]] std::vector<Rule> pad_rules();
+[[nodiscard]] std::vector<Rule> index_rules();
+[[nodiscard]] std::vector<Rule> sort_rules();
+[[nodiscard]] std::vector<Rule> pool_rules();
 [[nodiscard]] std::vector<Rule> recurrent_rules();
 [[nodiscard]] std::vector<Rule> reduce_rules();
 
