@@ -97,10 +97,7 @@ void lower_one_hot(Lowering& lowering, const Node& node) {
   if (rows == 0 || depth == 0) {
     y = builder.linear(type, shape, node.name);
   } else {
-    if (given == model::Type::f16) x = lower_unary(builder, "Cast_f16_f32", x, graph::Type::f32, node.name);
-    if (given != model::Type::i32)
-      x = lower_unary(builder, cast_codelet(given == model::Type::f16 ? model::Type::f32 : given, model::Type::i32), x,
-                      graph::Type::i32, node.name);
+    if (given != model::Type::i32) x = lower_cast(builder, x, graph::Type::i32, node.name + " indices");
     const Tensor indices = by_rows(builder, graph::Type::i32, rows, 1, node.name + " indices");
     builder.copy(x.reshape({rows, 1}), indices, node.name + " indices");
     const Tensor hot = by_rows(builder, type, rows, depth, node.name);
