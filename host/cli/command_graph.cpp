@@ -111,9 +111,13 @@ void report_memory(Context& context, const Json& report) {
   if (!report.contains("memory")) return;
   context.result["memory"] = report["memory"];
   const Json& memory = report["memory"];
-  for (const auto& [key, value] : memory.items()) {
-    if (value.is_number()) context.print(fmt::format("memory      {}: {}", key, value.dump()));
-  }
+  std::uint64_t tables = 0;
+  for (const auto& [name, bytes] : memory.at("categories").items()) tables += bytes.get<std::uint64_t>();
+  const Json& largest = memory.at("largest_tile");
+  context.print(fmt::format("memory      {} bytes of data on the fullest tile at its peak ({} if nothing were reused), "
+                            "{} of code and tables, {} in all",
+                            largest.at("peak").dump(), largest.at("sum_of_variables").dump(), tables,
+                            memory.at("sram_bytes").dump()));
 }
 
 void natural_graph(Context& context, const GraphOptions& options, const model::Model& model, const Platform& platform,
