@@ -10,24 +10,25 @@
 #endif
 
 /* y[i] = OP(x[i]); y may be x. */
-#define MAP(Name, tin, tout, OP)                             \
-  VERTEX_MULTI(Name, IN(tin, x), OUT_SPAN(tout, y)) {        \
-    u32 begin, end;                                          \
-    worker_share(state->y.count, 8, worker, &begin, &end);   \
-    const tin* x = state->x + begin;                         \
-    tout* y = state->y.data + begin;                         \
-    for (u32 n = end - begin; n; --n, ++x, ++y) *y = OP(*x); \
+#define MAP(Name, tin, tout, OP)                                  \
+  VERTEX_MULTI(Name, IN_ELEMENTWISE(tin, x), OUT_SPAN(tout, y)) { \
+    u32 begin, end;                                               \
+    worker_share(state->y.count, 8, worker, &begin, &end);        \
+    const tin* x = state->x + begin;                              \
+    tout* y = state->y.data + begin;                              \
+    for (u32 n = end - begin; n; --n, ++x, ++y) *y = OP(*x);      \
   }
 /* The same with parameters alpha, beta, gamma: OP(x, alpha, beta, gamma). */
-#define MAP_WITH(Name, tin, tout, OP)                                                                         \
-  VERTEX_MULTI(Name, IN(tin, x), OUT_SPAN(tout, y), VALUE(f32, alpha), VALUE(f32, beta), VALUE(f32, gamma)) { \
-    u32 begin, end;                                                                                           \
-    worker_share(state->y.count, 8, worker, &begin, &end);                                                    \
-    const tin* x = state->x + begin;                                                                          \
-    tout* y = state->y.data + begin;                                                                          \
-    const f32 alpha __attribute__((unused)) = state->alpha, beta __attribute__((unused)) = state->beta;       \
-    const f32 gamma __attribute__((unused)) = state->gamma;                                                   \
-    for (u32 n = end - begin; n; --n, ++x, ++y) *y = OP(*x, alpha, beta, gamma);                              \
+#define MAP_WITH(Name, tin, tout, OP)                                                                   \
+  VERTEX_MULTI(Name, IN_ELEMENTWISE(tin, x), OUT_SPAN(tout, y), VALUE(f32, alpha), VALUE(f32, beta),    \
+               VALUE(f32, gamma)) {                                                                     \
+    u32 begin, end;                                                                                     \
+    worker_share(state->y.count, 8, worker, &begin, &end);                                              \
+    const tin* x = state->x + begin;                                                                    \
+    tout* y = state->y.data + begin;                                                                    \
+    const f32 alpha __attribute__((unused)) = state->alpha, beta __attribute__((unused)) = state->beta; \
+    const f32 gamma __attribute__((unused)) = state->gamma;                                             \
+    for (u32 n = end - begin; n; --n, ++x, ++y) *y = OP(*x, alpha, beta, gamma);                        \
   }
 
 /* With a vector form: STEP0, STEP1, LENGTH as vector_blocks.h has them, LANES elements a vector. */
@@ -42,15 +43,15 @@
 #else
 #define MAP_VECTORS(type, LANES, STEP0, STEP1, LENGTH)
 #endif
-#define MAP_FAST(Name, type, LANES, OP, STEP0, STEP1, LENGTH) \
-  VERTEX_MULTI(Name, IN(type, x), OUT_SPAN(type, y)) {        \
-    u32 begin, end;                                           \
-    worker_share(state->y.count, 8, worker, &begin, &end);    \
-    const type* x = state->x + begin;                         \
-    type* y = state->y.data + begin;                          \
-    u32 n = end - begin;                                      \
-    MAP_VECTORS(type, LANES, STEP0, STEP1, LENGTH)            \
-    for (; n; --n, ++x, ++y) *y = OP(*x);                     \
+#define MAP_FAST(Name, type, LANES, OP, STEP0, STEP1, LENGTH)      \
+  VERTEX_MULTI(Name, IN_ELEMENTWISE(type, x), OUT_SPAN(type, y)) { \
+    u32 begin, end;                                                \
+    worker_share(state->y.count, 8, worker, &begin, &end);         \
+    const type* x = state->x + begin;                              \
+    type* y = state->y.data + begin;                               \
+    u32 n = end - begin;                                           \
+    MAP_VECTORS(type, LANES, STEP0, STEP1, LENGTH)                 \
+    for (; n; --n, ++x, ++y) *y = OP(*x);                          \
   }
 
 /* f32 and f16 from a function of f32. */
@@ -69,23 +70,23 @@
 /* Two operands over rows of `columns` elements of y, which are contiguous: from row to row an operand moves by its
  * _row, from element to element by its _step (0 or 1), in elements. Six workers share rows, or columns if there are few
  * rows. LOOP(a, b, y, n) does what it can of n elements with steps of 1, and moves a, b, y, n. */
-#define MAP2_LOOP(Name, tin, tout, OP, LOOP)                                                                         \
-  VERTEX_MULTI(Name, IN(tin, a), IN(tin, b), OUT(tout, y), VALUE(u32, rows), VALUE(u32, columns), VALUE(u32, a_row), \
-               VALUE(u32, a_step), VALUE(u32, b_row), VALUE(u32, b_step)) {                                          \
-    const u32 columns = state->columns, a_step = state->a_step, b_step = state->b_step;                              \
-    u32 row = 0, rows = state->rows, first = 0, last = columns;                                                      \
-    if (rows >= 24 || columns < 24)                                                                                  \
-      worker_share(rows, 1, worker, &row, &rows);                                                                    \
-    else                                                                                                             \
-      worker_share(columns, 8, worker, &first, &last);                                                               \
-    for (; row < rows; ++row) {                                                                                      \
-      const tin *a = state->a + row * state->a_row + first * a_step,                                                 \
-                *b = state->b + row * state->b_row + first * b_step;                                                 \
-      tout* y = state->y + row * columns + first;                                                                    \
-      u32 n = last - first;                                                                                          \
-      LOOP(a, b, y, n, a_step, b_step)                                                                               \
-      for (; n; --n, a += a_step, b += b_step, ++y) *y = OP(*a, *b);                                                 \
-    }                                                                                                                \
+#define MAP2_LOOP(Name, tin, tout, OP, LOOP)                                                                        \
+  VERTEX_MULTI(Name, IN_ELEMENTWISE(tin, a), IN_ELEMENTWISE(tin, b), OUT(tout, y), VALUE(u32, rows),                \
+               VALUE(u32, columns), VALUE(u32, a_row), VALUE(u32, a_step), VALUE(u32, b_row), VALUE(u32, b_step)) { \
+    const u32 columns = state->columns, a_step = state->a_step, b_step = state->b_step;                             \
+    u32 row = 0, rows = state->rows, first = 0, last = columns;                                                     \
+    if (rows >= 24 || columns < 24)                                                                                 \
+      worker_share(rows, 1, worker, &row, &rows);                                                                   \
+    else                                                                                                            \
+      worker_share(columns, 8, worker, &first, &last);                                                              \
+    for (; row < rows; ++row) {                                                                                     \
+      const tin *a = state->a + row * state->a_row + first * a_step,                                                \
+                *b = state->b + row * state->b_row + first * b_step;                                                \
+      tout* y = state->y + row * columns + first;                                                                   \
+      u32 n = last - first;                                                                                         \
+      LOOP(a, b, y, n, a_step, b_step)                                                                              \
+      for (; n; --n, a += a_step, b += b_step, ++y) *y = OP(*a, *b);                                                \
+    }                                                                                                               \
   }
 #define NO_LOOP(a, b, y, n, a_step, b_step)
 #define MAP2(Name, tin, tout, OP) MAP2_LOOP(Name, tin, tout, OP, NO_LOOP)

@@ -23,6 +23,7 @@ constexpr std::array<std::uint32_t, 10> kTypeBytes = {0, 1, 1, 1, 2, 2, 4, 4, 2,
 // Layout of the note (firmware/include/tessera/vertex.h).
 constexpr std::size_t kOwnerBytes = 8, kHeadBytes = 64, kHeadNameBytes = 48, kFieldBytes = 36, kFieldNameBytes = 24;
 constexpr std::uint32_t kNoteType = 1, kNoteVersion = 1, kNoteMulti = 1, kNoteAmp = 2;
+constexpr std::uint8_t kKindElementwise = 0x80;
 
 std::string fixed_string(const std::vector<std::uint8_t>& bytes, std::size_t at, std::size_t count) {
   const auto begin = bytes.begin() + static_cast<std::ptrdiff_t>(at);
@@ -58,13 +59,14 @@ CodeletInfo read_note(const ObjectNote& note, const std::string& origin) {
     bad_note(note.section, origin);
   std::uint32_t end = 0;
   for (std::size_t i = 0, at = head + kHeadBytes; i < count; ++i, at += kFieldBytes) {
-    const std::uint8_t kind = b[at + kFieldNameBytes], type = b[at + kFieldNameBytes + 1];
+    const std::uint8_t marked = b[at + kFieldNameBytes], kind = marked & ~kKindElementwise, type = b[at + kFieldNameBytes + 1];
     if (kind < 1 || kind > 7 || type < 1 || type >= kTypeBytes.size()) bad_note(note.section, origin);
     Field field;
     field.name = fixed_string(b, at, kFieldNameBytes);
     field.kind = static_cast<FieldKind>(kind);
     field.type = static_cast<FieldType>(type);
     field.offset = load32(b, at + kFieldNameBytes) >> 16;
+    field.elementwise = marked != kind;
     field.align = load32(b, at + 28);
     field.minimum = load32(b, at + 32);
     if (field.name.empty() || field.offset < end || field.align == 0 || (field.align & (field.align - 1)) != 0)

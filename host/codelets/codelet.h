@@ -43,6 +43,7 @@ struct Field {
   std::uint32_t offset = 0;   ///< bytes from the start of the state
   std::uint32_t align = 4;    ///< bytes; what the data address must be a multiple of (values: of the field itself)
   std::uint32_t minimum = 1;  ///< least number of elements of the connected data
+  bool elementwise = false;   ///< an output of the same element size may stand where this input stands
 
   [[nodiscard]] bool is_value() const { return kind == FieldKind::value; }
   [[nodiscard]] bool is_span() const {

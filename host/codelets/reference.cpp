@@ -20,7 +20,7 @@ const std::vector<ReferenceCodelet>& reference_codelets() {
       codelet.info.state_bytes = entry->head->state_bytes;
       for (std::uint32_t f = 0; f < entry->head->field_count; ++f) {
         const auto& field = entry->fields[f];
-        codelet.info.fields.push_back({field.name, static_cast<FieldKind>(field.kind),
+        codelet.info.fields.push_back({field.name, static_cast<FieldKind>(field.kind & ~TESSERA_KIND_ELEMENTWISE),
                                        static_cast<FieldType>(field.type), field.offset, field.align, field.minimum});
       }
       codelet.run = entry->run;

@@ -3,8 +3,10 @@
 #include "host/compiler/allocate.h"
 
 #include <fmt/format.h>
+#include <tbb/parallel_for.h>
 
 #include <algorithm>
+#include <map>
 #include <stdexcept>
 
 #include "hw/error.h"
@@ -14,14 +16,25 @@ namespace tessera::compiler {
 
 namespace {
 
+using Bits = std::vector<std::uint64_t>;
+
+/// Variables that stand at one address of a tile: one, or several of which each takes the place of another.
 struct Block {
-  std::uint32_t variable = 0;
+  std::vector<std::uint32_t> variables;
   std::uint32_t bytes = 0;
   std::uint32_t align = kIntervalAlign;
   bool always = false;
   std::int64_t address = 0;
+  Bits live;  ///< by point
   [[nodiscard]] std::int64_t end() const { return address + bytes; }
 };
+
+bool meet(const Bits& a, const Bits& b) {
+  for (std::size_t w = 0; w < a.size(); ++w) {
+    if ((a[w] & b[w]) != 0) return true;
+  }
+  return false;
+}
 
 std::int64_t align_down(std::int64_t address, std::uint32_t align) {
   const auto a = static_cast<std::int64_t>(align);
@@ -42,22 +55,34 @@ std::int64_t highest(std::int64_t top, const Block& block, const std::vector<con
 
 class TileAllocator {
  public:
-  TileAllocator(const Liveness& liveness, std::int64_t sram_end, const std::vector<AddressRange>& holes)
-      : liveness_(liveness), sram_end_(sram_end), holes_(holes) {}
+  TileAllocator(const Liveness& liveness, std::int64_t sram_end, const std::vector<AddressRange>& holes, bool reuse)
+      : liveness_(liveness), sram_end_(sram_end), holes_(holes), reuse_(reuse) {}
 
-  void run(std::vector<Block>& blocks, TileMemory& memory) {
+  /// Places the blocks of a tile, those of variables that may share one joined before. `pairs`: (dying, born).
+  void run(std::vector<Block>& blocks, const std::vector<std::pair<std::uint32_t, std::uint32_t>>& pairs,
+           TileMemory& memory) {
+    measure(blocks, memory);
+    join(blocks, pairs, memory);
     std::stable_sort(blocks.begin(), blocks.end(), [](const Block& a, const Block& b) {
       return a.always != b.always ? a.always : a.bytes > b.bytes;
     });
     memory.lowest = sram_end_;
+    std::vector<const Block*> taken;
     for (std::size_t i = 0; i < blocks.size(); ++i) {
       Block& block = blocks[i];
-      std::vector<const Block*> taken;
+      // Blocks that live always are placed first and one below the other, if there are no holes: nothing to look for.
+      const bool stacked = block.always && holes_.empty();
+      if (stacked) {
+        block.address = align_down(memory.lowest - block.bytes, block.align);
+        memory.lowest = block.address;
+        continue;
+      }
+      taken.clear();
       for (std::size_t k = 0; k < i; ++k) {
-        if (liveness_.interfere(block.variable, blocks[k].variable)) taken.push_back(&blocks[k]);
+        if (!reuse_ || meet(block.live, blocks[k].live)) taken.push_back(&blocks[k]);
       }
       std::sort(taken.begin(), taken.end(), [](const Block* a, const Block* b) {
-        return a->end() != b->end() ? a->end() > b->end() : a->variable < b->variable;
+        return a->end() != b->end() ? a->end() > b->end() : a->variables.front() < b->variables.front();
       });
       if (in_hole(block, taken)) {
         memory.in_holes += block.bytes;
@@ -66,10 +91,48 @@ class TileAllocator {
       block.address = highest(sram_end_, block, taken);
       memory.lowest = std::min(memory.lowest, block.address);
     }
-    measure(blocks, memory);
   }
 
  private:
+  /// Puts the blocks of a pair together if nothing else in them is live at the same time.
+  void join(std::vector<Block>& blocks, const std::vector<std::pair<std::uint32_t, std::uint32_t>>& pairs,
+            TileMemory& memory) const {
+    if (pairs.empty()) return;
+    std::map<std::uint32_t, std::size_t> block_of;
+    for (std::size_t i = 0; i < blocks.size(); ++i) block_of[blocks[i].variables.front()] = i;
+    for (const auto& [dying, born] : pairs) {
+      const auto a = block_of.find(dying);
+      const auto b = block_of.find(born);
+      if (a == block_of.end() || b == block_of.end() || a->second == b->second) continue;
+      const std::size_t into = a->second;
+      const std::size_t from = b->second;
+      if (!compatible(blocks[into], blocks[from], dying, born)) continue;
+      Block& whole = blocks[into];
+      Block& part = blocks[from];
+      memory.in_place += std::min(whole.bytes, part.bytes);
+      whole.bytes = std::max(whole.bytes, part.bytes);
+      whole.align = std::max(whole.align, part.align);
+      for (std::size_t w = 0; w < whole.live.size(); ++w) whole.live[w] |= part.live[w];
+      for (const std::uint32_t v : part.variables) {
+        whole.variables.push_back(v);
+        block_of[v] = into;
+      }
+      part.variables.clear();
+    }
+    blocks.erase(std::remove_if(blocks.begin(), blocks.end(), [](const Block& b) { return b.variables.empty(); }),
+                 blocks.end());
+  }
+
+  bool compatible(const Block& a, const Block& b, std::uint32_t dying, std::uint32_t born) const {
+    for (const std::uint32_t u : a.variables) {
+      for (const std::uint32_t v : b.variables) {
+        if (u == dying && v == born) continue;
+        if (liveness_.interfere(u, v)) return false;
+      }
+    }
+    return true;
+  }
+
   bool in_hole(Block& block, const std::vector<const Block*>& taken) const {
     for (const AddressRange& hole : holes_) {
       if (hole.end - hole.begin < block.bytes) continue;
@@ -82,17 +145,24 @@ class TileAllocator {
   }
 
   void measure(const std::vector<Block>& blocks, TileMemory& memory) const {
+    std::vector<std::uint64_t> live(liveness_.points.size(), 0);
     for (const Block& b : blocks) {
       memory.sum += b.bytes;
-      if (b.always) memory.always += b.bytes;
-    }
-    for (std::size_t p = 0; p < liveness_.points.size(); ++p) {
-      std::uint64_t live = 0;
-      for (const Block& b : blocks) {
-        if (liveness_.live_at(b.variable, p)) live += b.bytes;
+      if (b.always) {
+        memory.always += b.bytes;
+        continue;
       }
-      if (live > memory.bound) {
-        memory.bound = live;
+      for (std::size_t w = 0; w < b.live.size(); ++w) {
+        for (std::uint64_t bits = b.live[w]; bits != 0; bits &= bits - 1) {
+          live[64 * w + static_cast<unsigned>(__builtin_ctzll(bits))] += b.bytes;
+        }
+      }
+    }
+    memory.live_at.reserve(live.size());
+    for (std::size_t p = 0; p < live.size(); ++p) {
+      memory.live_at.push_back(static_cast<std::uint32_t>(live[p] + memory.always));
+      if (live[p] + memory.always > memory.bound) {
+        memory.bound = live[p] + memory.always;
         memory.peak_point = p;
       }
     }
@@ -101,38 +171,62 @@ class TileAllocator {
   const Liveness& liveness_;
   std::int64_t sram_end_;
   const std::vector<AddressRange>& holes_;
+  bool reuse_;
 };
 
 }  // namespace
 
 void Allocation::place(std::uint32_t variable, std::uint32_t tile, std::int64_t address) {
   if (blocks_.size() <= variable) blocks_.resize(variable + 1);
-  blocks_[variable][tile] = address;
+  blocks_[variable].emplace_back(tile, address);
 }
 
 bool Allocation::has(std::uint32_t variable, std::uint32_t tile) const {
-  return variable < blocks_.size() && blocks_[variable].count(tile) != 0;
+  if (variable >= blocks_.size()) return false;
+  const auto& all = blocks_[variable];
+  const auto at =
+      std::lower_bound(all.begin(), all.end(), tile, [](const auto& b, std::uint32_t t) { return b.first < t; });
+  return at != all.end() && at->first == tile;
 }
 
 Address Allocation::base(std::uint32_t variable, std::uint32_t tile) const {
-  if (!has(variable, tile)) throw std::logic_error("variable without a block on a tile");
-  return static_cast<Address>(blocks_[variable].at(tile));
+  if (variable < blocks_.size()) {
+    const auto& all = blocks_[variable];
+    const auto at =
+        std::lower_bound(all.begin(), all.end(), tile, [](const auto& b, std::uint32_t t) { return b.first < t; });
+    if (at != all.end() && at->first == tile) return static_cast<Address>(at->second);
+  }
+  throw std::logic_error("variable without a block on a tile");
 }
 
 Allocation allocate(const Ir& ir, const Liveness& liveness, const Platform& platform,
-                    const std::vector<std::vector<AddressRange>>& holes) {
-  std::vector<std::vector<Block>> blocks(ir.graph.tiles());
+                    const std::vector<std::vector<AddressRange>>& holes, const AllocateOptions& options) {
+  const std::uint32_t tiles = ir.graph.tiles();
+  std::vector<std::vector<Block>> blocks(tiles);
+  std::vector<std::vector<std::pair<std::uint32_t, std::uint32_t>>> pairs(tiles);
+  for (const InPlace& p : options.in_place) {
+    for (const std::uint32_t t : p.tiles) pairs[t].emplace_back(p.dying, p.born);
+  }
   for (std::uint32_t v = 0; v < ir.graph.variables().size(); ++v) {
     if (!liveness.ever_live(v)) continue;
     for (const auto& [tile, bytes] : ir.layout.blocks(v)) {
-      blocks[tile].push_back({v, bytes, ir.alignment[v], liveness.always[v], 0});
+      blocks[tile].push_back({{v}, bytes, ir.alignment[v], liveness.always[v], 0, liveness.live[v]});
     }
   }
   Allocation result;
-  result.tiles_.resize(ir.graph.tiles());
-  for (std::uint32_t tile = 0; tile < ir.graph.tiles(); ++tile) {
-    TileAllocator(liveness, platform.sram_end(), holes[tile]).run(blocks[tile], result.tiles_[tile]);
-    for (const Block& b : blocks[tile]) result.place(b.variable, tile, b.address);
+  result.tiles_.resize(tiles);
+  tbb::parallel_for(std::uint32_t{0}, tiles, [&](std::uint32_t tile) {
+    TileMemory& memory = result.tiles_[tile];
+    for (const Block& b : blocks[tile]) {
+      if (!b.always) continue;
+      (ir.graph.variables()[b.variables.front()].constant() ? memory.constants : memory.kept) += b.bytes;
+    }
+    TileAllocator(liveness, platform.sram_end(), holes[tile], options.reuse).run(blocks[tile], pairs[tile], memory);
+  });
+  for (std::uint32_t tile = 0; tile < tiles; ++tile) {
+    for (const Block& b : blocks[tile]) {
+      for (const std::uint32_t v : b.variables) result.place(v, tile, b.address);
+    }
   }
   return result;
 }
@@ -149,12 +243,13 @@ void check_fits(const Ir& ir, const Liveness& liveness, const Allocation& alloca
   const std::int64_t need = data + (static_cast<std::int64_t>(floor) - static_cast<std::int64_t>(kSramBase));
   std::string text;
   for (const auto& [name, bytes] : categories) text += fmt::format("{} {}, ", name, bytes);
-  text += fmt::format("data {} ({} always live)", data, memory.always);
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> largest;  // bytes, variable
+  text += fmt::format("data {} (constants {}, kept {}, transient {})", data, memory.constants, memory.kept,
+                      std::max<std::int64_t>(0, data - static_cast<std::int64_t>(memory.constants + memory.kept)));
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> largest;  // bytes, variable; of what is live at the peak
   for (std::uint32_t v = 0; v < ir.graph.variables().size(); ++v) {
     const auto& tiles = ir.layout.blocks(v);
     const auto at = tiles.find(worst);
-    if (at != tiles.end() && liveness.ever_live(v)) largest.emplace_back(at->second, v);
+    if (at != tiles.end() && liveness.live_at(v, memory.peak_point)) largest.emplace_back(at->second, v);
   }
   std::stable_sort(largest.begin(), largest.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   std::string names;
@@ -162,12 +257,16 @@ void check_fits(const Ir& ir, const Liveness& liveness, const Allocation& alloca
     names += fmt::format("{}{} {}", i == 0 ? "" : ", ", ir.graph.variables()[largest[i].second].name, largest[i].first);
   }
   const Point& point = liveness.points[memory.peak_point];
-  throw Error(Category::does_not_fit,
-              fmt::format("out of memory: tile {} needs {} bytes, it has {} ({} too many)", worst, need,
-                          platform.sram_bytes, need - static_cast<std::int64_t>(platform.sram_bytes)),
-              fmt::format("tile {}; bytes by category: {}; largest variables: {}; most is live in {} ({})", worst, text,
-                          names, point.path, point.name.empty() ? "-" : point.name),
-              "spread the largest variables over more tiles, or use a platform with more tiles or SRAM");
+  throw Error(
+      Category::does_not_fit,
+      fmt::format("out of memory: tile {} needs {} bytes, it has {} ({} too many)", worst, need, platform.sram_bytes,
+                  need - static_cast<std::int64_t>(platform.sram_bytes)),
+      fmt::format("tile {}; bytes by category: {}; largest variables: {}; most is live in {} ({})", worst, text, names,
+                  point.path, point.name.empty() ? "-" : point.name),
+      2 * memory.constants > static_cast<std::uint64_t>(data)
+          ? "constants take most: hold fewer copies, spread them over more tiles, use f16 in place of f32, or use "
+            "a platform with more tiles or SRAM"
+          : "spread the largest variables over more tiles, or use a platform with more tiles or SRAM");
 }
 
 }  // namespace tessera::compiler

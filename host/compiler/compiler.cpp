@@ -39,7 +39,7 @@ class Compilation {
         control_ = generate_control(ir_, kSramBase + start_region::kBytes, {kSramBase, kSramBase}, phases_);
       });
       pass("code", [&] { make_code(); });
-      pass("allocate", [&] { allocation_ = allocate(ir_, liveness_, platform_, code_.holes); });
+      pass("allocate", [&] { allocation_ = place_data(); });
       pass("lists", [&] { make_lists(); });
       check_before_tables();
       pass("exchange", [&] { settled = make_tables(); });
@@ -76,6 +76,12 @@ class Compilation {
                   options_.name, "use a platform with more tiles, or fewer tiles in the graph");
     }
     graph::validate(graph_);
+  }
+
+  Allocation place_data() const {
+    const bool in_place = options_.reuse && options_.in_place;
+    return allocate(ir_, liveness_, platform_, code_.holes,
+                    {options_.reuse, in_place ? find_in_place(ir_, liveness_) : std::vector<InPlace>{}});
   }
 
   void make_code() {
@@ -140,8 +146,9 @@ class Compilation {
     tables_.exchange.resize(tiles);
     bool settled = true;
     std::uint32_t number = 0;
+    std::vector<exchange::Schedule> schedules = schedule_steps(ir_.exchanges, allocation_, platform_);
     for (std::size_t i = 0; i < ir_.exchanges.size(); ++i) {
-      exchange::Schedule schedule = schedule_step(ir_.exchanges[i], allocation_, platform_);
+      exchange::Schedule schedule = std::move(schedules[i]);
       const auto count = static_cast<std::uint32_t>(schedule.phases.size());
       settled = settled && count <= phases_[i];
       phases_[i] = std::max(phases_[i], count);

@@ -20,6 +20,9 @@ namespace tessera::compiler {
 struct Options {
   std::string name = "program";  ///< of the model, for the executable
   unsigned ipu = 0;              ///< IPU that the one instance runs on
+  // For comparisons of memory only.
+  bool reuse = true;     ///< variables that are not live together share memory
+  bool in_place = true;  ///< variables take the place of what dies in the compute set that makes them
   /// Called behind each pass with what it made, for dumps.
   std::function<void(const std::string& pass, const nlohmann::ordered_json& contents)> dump;
   /// Called before each pass: its name, its number from 0, number of passes.

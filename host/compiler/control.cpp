@@ -138,6 +138,8 @@ class Generator {
         add_step(executable::Step::Kind::host, begin, s.path, s.name);
         break;
       }
+      case Node::Kind::undef:
+        break;
       case Node::Kind::sync:
         as_.x_sync(zero, zero, Zone::internal);
         busy_ = false;

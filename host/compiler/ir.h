@@ -83,8 +83,8 @@ struct HostWords {
 struct HostStep {
   std::string path, name;
   executable::HostStep::Kind kind = executable::HostStep::Kind::streams;
-  std::string text;     ///< print: label; abort: message
-  graph::Tensor shown;  ///< print
+  std::string text;                          ///< print: label; abort: message
+  graph::Tensor shown;                       ///< print
   std::vector<std::uint32_t> reads, writes;  ///< streams
   std::vector<HostWords> words;
   Touch touch;
@@ -97,7 +97,19 @@ struct Predicate {
 };
 
 struct Node {
-  enum class Kind : std::uint8_t { sequence, exchange, compute, host, sync, repeat, repeat_while, branch, choice, call };
+  enum class Kind : std::uint8_t {
+    sequence,
+    exchange,
+    compute,
+    host,
+    sync,
+    repeat,
+    repeat_while,
+    branch,
+    choice,
+    call,
+    undef
+  };
   Kind kind = Kind::sequence;
   std::string path;
   std::uint32_t index = 0;  ///< of the step; of the function; count of a repeat; variable of a choice's selector
@@ -127,6 +139,7 @@ struct Ir {
   std::vector<ExchangeStep> exchanges;
   std::vector<ComputeStep> computes;
   std::vector<HostStep> hosts;
+  std::vector<std::vector<std::uint32_t>> undefined;  ///< variables whose contents a node of kind undef drops
   std::vector<VertexName> vertex_names;
   std::vector<StreamLayout> streams;
   std::vector<Node> entries;    ///< as graph.entries()

@@ -17,6 +17,8 @@ struct FlowPoint {
   Point point;
   Touch touch;
   std::vector<std::size_t> next;
+  bool undefines = false;         ///< the kills write nothing
+  std::uint32_t compute = kNone;  ///< index into Ir::computes
 };
 
 class FlowGraph {
@@ -81,7 +83,9 @@ class FlowGraph {
       }
       case Node::Kind::compute: {
         const ComputeStep& s = ir_.computes[node.index];
-        return step(from, s.path, s.name, s.touch);
+        const std::size_t at = step(from, s.path, s.name, s.touch);
+        points[at].compute = node.index;
+        return at;
       }
       case Node::Kind::host: {
         const HostStep& s = ir_.hosts[node.index];
@@ -89,6 +93,13 @@ class FlowGraph {
       }
       case Node::Kind::sync:
         return from;
+      case Node::Kind::undef: {
+        Touch touch;
+        touch.kills = ir_.undefined[node.index];
+        const std::size_t at = step(from, node.path, "write undef", touch);
+        points[at].undefines = true;
+        return at;
+      }
       case Node::Kind::repeat: {
         const std::size_t head = step(from, node.path, "repeat", {});
         const std::size_t last = walk(node.children[0], head);
@@ -182,7 +193,10 @@ std::vector<Bits> forwards(const FlowGraph& flow, std::size_t words, const Bits&
     queued[p] = false;
     Bits now = in[p];
     for (const std::uint32_t v : flow.points[p].touch.writes) set(now, v);
-    for (const std::uint32_t v : flow.points[p].touch.kills) set(now, v);
+    for (const std::uint32_t v : flow.points[p].touch.kills) {
+      set(now, v);
+      if (flow.points[p].undefines) now[v / 64] ^= std::uint64_t{1} << (v % 64);
+    }
     if (visited[p] && now == after[p]) continue;
     visited[p] = true;
     after[p] = now;
@@ -214,6 +228,40 @@ bool Liveness::interfere(std::uint32_t a, std::uint32_t b) const {
   return false;
 }
 
+bool Liveness::meet_only_at(std::uint32_t a, std::uint32_t b, std::size_t point) const {
+  for (std::size_t w = 0; w < live[a].size(); ++w) {
+    const std::uint64_t expect = w == point / 64 ? std::uint64_t{1} << (point % 64) : 0;
+    if ((live[a][w] & live[b][w]) != expect) return false;
+  }
+  return true;
+}
+
+namespace {
+
+bool has(const Bits& bits, std::uint32_t i) { return (bits[i / 64] >> (i % 64) & 1) != 0; }
+
+/// What dies and what is born at the compute steps.
+std::vector<Turnover> find_turnovers(const FlowGraph& flow, const std::vector<Bits>& before) {
+  std::vector<Turnover> result;
+  for (std::size_t p = 0; p < flow.points.size(); ++p) {
+    const FlowPoint& point = flow.points[p];
+    if (point.compute == kNone) continue;
+    Turnover t{p, point.compute, {}, {}};
+    for (const std::uint32_t v : point.touch.reads) {
+      const bool needed =
+          std::any_of(point.next.begin(), point.next.end(), [&](std::size_t n) { return has(before[n], v); });
+      if (!needed) t.dying.push_back(v);
+    }
+    for (const std::uint32_t v : point.touch.kills) {
+      if (!has(before[p], v)) t.born.push_back(v);
+    }
+    if (!t.dying.empty() && !t.born.empty()) result.push_back(std::move(t));
+  }
+  return result;
+}
+
+}  // namespace
+
 Liveness analyse_liveness(const Ir& ir) {
   const FlowGraph flow(ir);
   const std::size_t variables = ir.graph.variables().size();
@@ -231,6 +279,7 @@ Liveness analyse_liveness(const Ir& ir) {
   for (const std::size_t p : flow.entry_points) {
     for (std::size_t w = 0; w < words; ++w) initial[w] |= before[p][w];
   }
+  result.turnovers = find_turnovers(flow, before);
   const std::vector<Bits> after = forwards(flow, words, initial);
   const std::size_t points = flow.points.size();
   result.live.assign(variables, Bits((points + 63) / 64, 0));
@@ -242,6 +291,7 @@ Liveness analyse_liveness(const Ir& ir) {
     }
     for (std::size_t w = 0; w < words; ++w) occupied[w] |= after[p][w] & before[p][w];
     for (const auto* list : {&flow.points[p].touch.reads, &flow.points[p].touch.writes, &flow.points[p].touch.kills}) {
+      if (flow.points[p].undefines) continue;
       for (const std::uint32_t v : *list) set(occupied, v);
     }
     for (std::uint32_t v = 0; v < variables; ++v) {

@@ -15,8 +15,16 @@ struct Point {
   std::string path, name;
 };
 
+/// A compute step in which variables hold something for the last time, and others for the first.
+struct Turnover {
+  std::size_t point = 0;
+  std::uint32_t compute = 0;               ///< index into Ir::computes
+  std::vector<std::uint32_t> dying, born;  ///< read and not needed behind; wholly written and not needed before
+};
+
 struct Liveness {
   std::vector<Point> points;
+  std::vector<Turnover> turnovers;  ///< in order of points
   /// For each variable the points (bits, by number) at which its block holds something or is written.
   std::vector<std::vector<std::uint64_t>> live;
   std::vector<bool> always;  ///< constants, kept variables that hold something from the start, read before written
@@ -26,6 +34,8 @@ struct Liveness {
   }
   [[nodiscard]] bool ever_live(std::uint32_t variable) const;
   [[nodiscard]] bool interfere(std::uint32_t a, std::uint32_t b) const;
+  /// True if the two interfere at this point and at no other.
+  [[nodiscard]] bool meet_only_at(std::uint32_t a, std::uint32_t b, std::size_t point) const;
 };
 
 [[nodiscard]] Liveness analyse_liveness(const Ir& ir);

@@ -230,9 +230,10 @@ class Lowering {
                          fmt::format("{} -> {}[..]", ir_.graph.names(p.src), ir_.graph.names(p.dst)));
   }
 
-  Node lower_node(const Program::WriteUndef&, const std::string& path) {
-    // Liveness sees by itself where contents are last read; nothing is to be done on the device.
-    return {Node::Kind::sequence, path, 0, {}, {}};
+  Node lower_node(const Program::WriteUndef& p, const std::string& path) {
+    // For liveness; nothing is to be done on the device.
+    ir_.undefined.push_back(fully_written(ir_.graph, {p.tensor}));
+    return {Node::Kind::undef, path, static_cast<std::uint32_t>(ir_.undefined.size() - 1), {}, {}};
   }
 
   Node host_node(HostStep step) {

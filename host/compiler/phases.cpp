@@ -2,8 +2,12 @@
 #include "host/compiler/phases.h"
 
 #include <fmt/format.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
 
 #include <algorithm>
+#include <atomic>
+#include <exception>
 #include <map>
 #include <stdexcept>
 #include <tuple>
@@ -75,6 +79,36 @@ exchange::Schedule schedule_step(const ExchangeStep& step, const Allocation& all
                 where);
   }
   return schedule;
+}
+
+std::vector<exchange::Schedule> schedule_steps(const std::vector<ExchangeStep>& steps, const Allocation& allocation,
+                                               const Platform& platform) {
+  std::vector<exchange::Schedule> schedules(steps.size());
+  std::vector<std::exception_ptr> errors(steps.size());
+  // The longest steps first, so that no thread is left alone with one at the end.
+  std::vector<std::size_t> order(steps.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return steps[a].moves.size() > steps[b].moves.size(); });
+  std::atomic<std::size_t> next{0};
+  const auto threads = static_cast<std::size_t>(tbb::this_task_arena::max_concurrency());
+  tbb::parallel_for(
+      std::size_t{0}, std::min(threads, steps.size()),
+      [&](std::size_t) {
+        for (std::size_t k = next++; k < order.size(); k = next++) {
+          const std::size_t i = order[k];
+          try {
+            schedules[i] = schedule_step(steps[i], allocation, platform);
+          } catch (...) {
+            errors[i] = std::current_exception();
+          }
+        }
+      },
+      tbb::simple_partitioner());
+  for (const std::exception_ptr& e : errors) {
+    if (e) std::rethrow_exception(e);
+  }
+  return schedules;
 }
 
 std::vector<std::vector<std::uint64_t>> packet_tables(const Ir& ir, const HostStep& step,

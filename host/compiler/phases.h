@@ -17,6 +17,11 @@ namespace tessera::compiler {
 [[nodiscard]] exchange::Schedule schedule_step(const ExchangeStep& step, const Allocation& allocation,
                                                const Platform& platform);
 
+/// All steps, several at a time on threads; the result does not depend on how many. An error is that of the first step
+/// that has one.
+[[nodiscard]] std::vector<exchange::Schedule> schedule_steps(const std::vector<ExchangeStep>& steps,
+                                                             const Allocation& allocation, const Platform& platform);
+
 /// Packet table of a host step by tile; empty where a tile has nothing to move.
 [[nodiscard]] std::vector<std::vector<std::uint64_t>> packet_tables(const Ir& ir, const HostStep& step,
                                                                     const Allocation& allocation);

@@ -9,6 +9,44 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// Bytes on all tiles together.
+Json memory_of_all_tiles(const Parts& p) {
+  std::uint64_t constants = 0;
+  std::uint64_t kept = 0;
+  std::uint64_t transient = 0;
+  std::uint64_t in_place = 0;
+  std::uint64_t data = 0;
+  for (const TileMemory& t : p.allocation.tiles()) {
+    constants += t.constants;
+    kept += t.kept;
+    transient += t.sum - t.always;
+    in_place += t.in_place;
+    data += static_cast<std::uint64_t>(static_cast<std::int64_t>(p.platform.sram_end()) - t.lowest) + t.in_holes;
+  }
+  return {{"constants", constants}, {"kept", kept}, {"transient_sum", transient},
+          {"in_place", in_place},   {"data", data}, {"sum_of_variables", constants + kept + transient}};
+}
+
+/// What is live at each superstep: on the tile that holds most then, and on all tiles.
+Json memory_by_step(const Parts& p) {
+  Json steps = Json::array();
+  for (std::size_t point = 0; point < p.liveness.points.size(); ++point) {
+    std::uint64_t most = 0;
+    std::size_t tile = 0;
+    std::uint64_t sum = 0;
+    for (std::size_t t = 0; t < p.allocation.tiles().size(); ++t) {
+      const std::uint64_t live = p.allocation.tiles()[t].live_at[point];
+      sum += live;
+      if (live <= most) continue;
+      most = live;
+      tile = t;
+    }
+    const Point& at = p.liveness.points[point];
+    steps.push_back({{"path", at.path}, {"name", at.name}, {"live", most}, {"tile", tile}, {"live_on_all_tiles", sum}});
+  }
+  return steps;
+}
+
 Json memory_report(const Parts& p) {
   Json memory;
   const Plan& m = p.plan;
@@ -31,6 +69,9 @@ Json memory_report(const Parts& p) {
                      {"sum_of_variables", tile.sum},
                      {"always_live", tile.always},
                      {"live_bound", tile.bound},
+                     {"constants", tile.constants},
+                     {"kept", tile.kept},
+                     {"in_place", tile.in_place},
                      {"lists", 4 * p.tables.lists[t].size()},
                      {"exchange", 4 * p.tables.exchange[t].size()},
                      {"peak", point.path + (point.name.empty() ? "" : " (" + point.name + ")")}});
@@ -40,6 +81,8 @@ Json memory_report(const Parts& p) {
   }
   memory["largest_tile"] = {{"peak", peak}, {"sum_of_variables", sum}, {"live_bound", bound}};
   memory["tiles"] = std::move(tiles);
+  memory["all_tiles"] = memory_of_all_tiles(p);
+  memory["steps"] = memory_by_step(p);
   return memory;
 }
 
@@ -67,8 +110,8 @@ Json touch_json(const Ir& ir, const Touch& touch) {
 }
 
 Json node_json(const Ir& ir, const Node& node) {
-  static constexpr const char* kKinds[] = {"sequence", "exchange", "compute", "host", "sync",
-                                           "repeat",   "while",    "if",     "switch", "call"};
+  static constexpr const char* kKinds[] = {"sequence", "exchange", "compute", "host", "sync", "repeat",
+                                           "while",    "if",       "switch",  "call", "undef"};
   Json j = {{"kind", kKinds[static_cast<unsigned>(node.kind)]}, {"path", node.path}};
   if (node.kind == Node::Kind::exchange) {
     const ExchangeStep& s = ir.exchanges[node.index];

@@ -17,6 +17,9 @@
  * Fields: IN, OUT, INOUT (type, name [, align [, minimum]]): `state->name` points to elements.
  *         IN_SPAN, OUT_SPAN, INOUT_SPAN: `state->name.data` and `state->name.count`.
  *         VALUE: `state->name` is the element.
+ *         IN_ELEMENTWISE: an IN whose element i nobody reads after element i of an output is written: the compiler may
+ *         put an output of the same element size where it stands. If the codelet has values NAME_row and NAME_step,
+ *         that holds for step 1 and rows that are as far apart as those of the output (`columns`).
  * Types: bool8, i8, u8, i16, u16, i32, u32, f16 (bits), f32. Up to 16 fields. OUT means every connected
  * element is written. align is the least alignment of the data in bytes, minimum the least number of elements.
  *
@@ -61,7 +64,9 @@ enum {
   TESSERA_KIND_IN_SPAN,
   TESSERA_KIND_OUT_SPAN,
   TESSERA_KIND_INOUT_SPAN,
-  TESSERA_KIND_VALUE
+  TESSERA_KIND_VALUE,
+  TESSERA_KIND_ELEMENTWISE = 0x80, /* mark on TESSERA_KIND_IN */
+  TESSERA_KIND_IN_ELEMENTWISE = TESSERA_KIND_IN | TESSERA_KIND_ELEMENTWISE
 };
 enum {
   TESSERA_TYPE_bool8 = 1,
@@ -95,6 +100,7 @@ struct tessera_note_field {
 #define TESSERA_FIELD(kind, ...) \
   TESSERA_PICK5(__VA_ARGS__, TESSERA_FIELD4, TESSERA_FIELD3, TESSERA_FIELD2, )(kind, __VA_ARGS__)
 #define IN(...) TESSERA_FIELD(IN, __VA_ARGS__)
+#define IN_ELEMENTWISE(...) TESSERA_FIELD(IN_ELEMENTWISE, __VA_ARGS__)
 #define OUT(...) TESSERA_FIELD(OUT, __VA_ARGS__)
 #define INOUT(...) TESSERA_FIELD(INOUT, __VA_ARGS__)
 #define IN_SPAN(...) TESSERA_FIELD(IN_SPAN, __VA_ARGS__)
@@ -103,6 +109,7 @@ struct tessera_note_field {
 #define VALUE(...) TESSERA_FIELD(VALUE, __VA_ARGS__)
 
 #define TESSERA_MEMBER_IN(type, name) const type* name;
+#define TESSERA_MEMBER_IN_ELEMENTWISE(type, name) const type* name;
 #define TESSERA_MEMBER_OUT(type, name) type* name;
 #define TESSERA_MEMBER_INOUT(type, name) type* name;
 #define TESSERA_MEMBER_IN_SPAN(type, name) \
