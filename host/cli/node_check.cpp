@@ -216,7 +216,8 @@ std::vector<std::string> node_lines(const CompiledModel& compiled, const std::ve
   std::vector<std::string> lines;
   for (const InstanceCheck& check : checks)
     lines.push_back(fmt::format(
-        "nodes       {}{}{}", checks.size() > 1 ? fmt::format("IPU {}: ", check.ipu) : "", check.report.text(),
+        "nodes       {}{}{}{}", checks.size() > 1 ? fmt::format("IPU {}: ", check.ipu) : "",
+        compiled.batch > 0 ? "last round of the batch: " : "", check.report.text(),
         check.report.unread > 0 ? fmt::format("; {} nodes without a result to read", check.report.unread) : ""));
   if (nearest.empty()) return lines;
   lines.push_back(fmt::format("{:>12} {:>9} {:>8} {:>10} {:>10} {:>8}  node", "values", "wrong", "ulp", "absolute",

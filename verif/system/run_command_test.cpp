@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-
 #include <nlohmann/json.hpp>
 
 namespace tessera::test {
@@ -72,6 +71,27 @@ TEST(RunCommand, DigitsAreClassified) {
   EXPECT_EQ(accuracy.at("rows"), 599);
   EXPECT_GE(accuracy.at("share"), 0.96);
   EXPECT_THAT(outcome.out, HasSubstr("599 right"));
+}
+
+/// Every node is compared, from what the device itself had: the digits network has three, the last round 96 rows.
+TEST(RunCommand, EveryNodeIsCompared) {
+  const std::string directory = scratch_directory();
+  const Outcome outcome = run_digits(directory, "nodes", {"--check"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Json nodes = result(directory, "nodes").at("nodes");
+  EXPECT_EQ(nodes.at("passes"), true);
+  EXPECT_EQ(nodes.at("wrong"), 0);
+  const Json& ipu = nodes.at("ipus").at(0);
+  EXPECT_EQ(ipu.at("compared"), ipu.at("nodes"));
+  EXPECT_EQ(ipu.at("unread"), 0);
+  ASSERT_EQ(ipu.at("rows").size(), 3U);
+  EXPECT_EQ(ipu.at("rows").at(0).size(), nodes.at("columns").size());
+  EXPECT_GT(nodes.at("values"), 70 * (32 + 32 + 10));
+  EXPECT_THAT(outcome.out, HasSubstr("in 3 of 3 nodes"));
+  const Outcome outputs = run_digits(directory, "outputs", {"--check-outputs"});
+  ASSERT_EQ(outputs.exit_code, 0) << outputs.err;
+  EXPECT_FALSE(result(directory, "outputs").contains("nodes"));
+  EXPECT_EQ(result(directory, "outputs").at("check").at("values"), 5990);
 }
 
 TEST(RunCommand, TheWholeChipRunsIt) {
