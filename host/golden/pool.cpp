@@ -1,4 +1,6 @@
-// Pooling over windows and over whole fields.
+// Pooling over windows and over whole fields. The maximum of a window passes over NaN, as the machine's instructions
+// do, and is -infinity where there is no number; that of a field is a reduction, where a NaN is the result. ONNX says
+// nothing.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -93,7 +95,7 @@ std::vector<Tensor> max_pool(const Call& call) {
       std::int64_t chosen = names.empty() ? 0 : names[0];
       for (std::size_t i = 0; i < from.size(); ++i) {
         const double value = values[static_cast<std::size_t>(plane * size + from[i])];
-        if (!(value > best || (std::isnan(value) && !std::isnan(best)))) continue;
+        if (!(value > best)) continue;
         best = value;
         chosen = names[i];
       }

@@ -131,11 +131,11 @@ Case with_nan(const std::string& op, model::Type type) {
     return result;
   };
   const double nan = std::nan("");
-  const bool pool = op == "MaxPool", reduce = op == "ReduceMax" || op == "ReduceMin";
+  const bool pool = op == "MaxPool" || op == "GlobalMaxPool", reduce = op == "ReduceMax" || op == "ReduceMin";
   std::vector<std::int64_t> shape = {8};
   if (pool) shape = {1, 1, 8};
   if (reduce) shape = {2, 4};
-  c.inputs = {tensor({nan, 1, -2, 3, 4, 5, nan, -7}, shape)};
+  c.inputs = {tensor({nan, nan, 1, -2, 3, nan, 5, -7}, shape)};
   if (op == "Max" || op == "Min") c.inputs.push_back(tensor({1, nan, 2, -3, 4, 0, nan, 7}, shape));
   model::TestNode node;
   node.op = op;
@@ -151,7 +151,7 @@ Case with_nan(const std::string& op, model::Type type) {
     c.graph.initializers = {{"low", tensor({-1}, {})}, {"high", tensor({2}, {})}};
     node.inputs.insert(node.inputs.end(), {"low", "high"});
   }
-  if (pool) node.attributes = {{"kernel_shape", std::vector<std::int64_t>{2}}};
+  if (op == "MaxPool") node.attributes = {{"kernel_shape", std::vector<std::int64_t>{2}}};
   if (reduce) node.attributes = {{"axes", std::vector<std::int64_t>{1}}};
   c.graph.outputs = {{"y", type, std::vector<std::string>(shape.size(), "")}};
   for (std::size_t k = 0; k < shape.size(); ++k)
@@ -163,7 +163,7 @@ Case with_nan(const std::string& op, model::Type type) {
 /// The machine does with NaN what the reference does.
 TEST(MachineCases, NanIsTheResult) {
   unsigned good = 0;
-  for (const char* op : {"Max", "Min", "Relu", "Clip", "ReduceMax", "ReduceMin", "MaxPool"})
+  for (const char* op : {"Max", "Min", "Relu", "Clip", "ReduceMax", "ReduceMin", "MaxPool", "GlobalMaxPool"})
     for (const model::Type type : {model::Type::f32, model::Type::f16}) {
       const Case c = with_nan(op, type);
       const int verdict = in_a_process([&]() -> int {
