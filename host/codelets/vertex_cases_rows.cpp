@@ -9,9 +9,25 @@ namespace {
 
 using Row = std::vector<double>;
 
+/// Moments of the rows of x, all in the first of the six parts.
+void set_moments(Bindings& b, std::uint32_t rows, std::uint32_t columns) {
+  std::fill(b["moments"].bytes.begin(), b["moments"].bytes.end(), std::uint8_t{0});
+  for (std::uint32_t r = 0; r < rows; ++r) {
+    double sum = 0, squares = 0;
+    for (std::uint32_t k = 0; k < columns; ++k) {
+      const double v = half_value(at<std::uint16_t>(b, "x", r * columns + k));
+      sum += v, squares += v * v;
+    }
+    const float parts[2] = {static_cast<float>(sum), static_cast<float>(squares)};
+    std::memcpy(&b["moments"].bytes[std::size_t{r} * 48], parts, 8);
+  }
+}
+
 Bindings generate_rows(const CodeletInfo& c, std::uint32_t size, std::mt19937& random) {
   Bindings b = zero_values(c);
-  const std::uint32_t rows = 1 + below(9, random), columns = std::max<std::uint32_t>(1, size), step = below(2, random);
+  const bool vectors = starts(c.name, "RowMoments") || starts(c.name, "RowApply") || starts(c.name, "RowSoftmaxFast");
+  const std::uint32_t rows = 1 + below(9, random), columns = std::max<std::uint32_t>(1, size) * (vectors ? 4 : 1);
+  const std::uint32_t step = below(2, random);
   for (const auto& f : c.fields)
     if (f.is_value()) b[f.name] = number(below(2, random));
   b["rows"] = number(rows), b["columns"] = number(columns);
@@ -23,14 +39,18 @@ Bindings generate_rows(const CodeletInfo& c, std::uint32_t size, std::mt19937& r
   if (c.field("s_row") != nullptr) b["s_row"] = number(row), b["s_step"] = number(step);
   const bool wild = starts(c.name, "RowMax") || starts(c.name, "RowMin");
   fill_data(c, b, random, !wild, [&](const std::string& f) {
+    if (f == "moments") return rows * 12;
+    if (starts(c.name, "RowApply"))
+      return f == "scale" || f == "bias" ? columns : f == "x" || f == "y" ? rows * columns : rows;
     if (f == "scale" || (f == "bias" && c.field("s_row") != nullptr))
       return (rows - 1) * row + (columns - 1) * step + 1;
     if (f == "weight") return columns;
     const bool matrix =
         f == "x" || (f == "y" && (starts(c.name, "RowNorm") || starts(c.name, "RowLrn") || starts(c.name, "RowCum") ||
-                                  c.name.find("max_f") != std::string::npos));
+                                  c.name.find("max_f") != std::string::npos || vectors));
     return matrix && !(f == "y" && starts(c.name, "RowMax")) ? rows * columns : rows;
   });
+  if (starts(c.name, "RowApply")) set_moments(b, rows, columns);
   if (c.field("target") != nullptr)
     for (std::uint32_t r = 0; r < rows; ++r) {
       const std::int32_t t = static_cast<std::int32_t>(below(columns + 1, random));
@@ -105,7 +125,7 @@ void Rows::softmax(std::size_t r, const Row& x) const {
   for (std::size_t k = 0; k < x.size(); ++k) {
     const double d = x[k] - largest;
     const std::size_t i = r * x.size() + k;
-    if (op == "RowSoftmax")
+    if (op == "RowSoftmax" || op == "RowSoftmaxFast")
       expect("y", i, std::exp(d) / sum,
              std::exp(d) / sum * (3e-6 + 1.2e-7 * std::fabs(d) + half) + (half > 0 ? 6e-8 : 0));
     if (op == "RowLogSoftmax") expect("y", i, d - std::log(sum), 1e-6 * (1 + std::fabs(d)));
@@ -120,9 +140,11 @@ void Rows::normalisation(std::size_t r, const Row& x) const {
   for (const double v : x) squares += (v - mean) * (v - mean);
   const double inverse = 1 / std::sqrt(squares / n + real_value(before, "epsilon"));
   expect("mean", r, mean, size * n * 1e-7);
-  expect("deviation", r, inverse, inverse * n * 1e-6);
+  const double lost = op == "RowApply" ? inverse * inverse * squares / n + 1 : 0;  // the difference of two sums
+  expect("deviation", r, inverse, inverse * (n + lost * 100) * 1e-6);
   for (std::size_t k = 0; k < x.size(); ++k) {
-    const std::size_t s = r * value(before, "s_row") + k * value(before, "s_step");
+    const bool apply = c.field("s_row") == nullptr;
+    const std::size_t s = apply ? k : r * value(before, "s_row") + k * value(before, "s_step");
     const double scale = at<float>(before, "scale", s), bias = at<float>(before, "bias", s);
     expect("y", r * x.size() + k, (x[k] - mean) * inverse * scale + bias,
            (std::fabs(scale) * (1 + size * inverse) + std::fabs(bias)) * n * 1e-6);
@@ -149,9 +171,17 @@ void check_rows(const CodeletInfo& c, const Bindings& before, const Bindings& af
       for (std::size_t k = 1; k < columns; ++k)
         if ((largest ? x[k] > x[best] : x[k] < x[best]) || (value(before, "last") != 0 && x[k] == x[best])) best = k;
       check("y", r, at<std::int32_t>(after, "y", r), static_cast<double>(best));
-    } else if (rows.op == "RowNorm") {
+    } else if (rows.op == "RowMoments") {
+      double sums[2] = {0, 0}, want[3] = {0, 0, 0};
+      for (std::size_t w = 0; w < 6; ++w)
+        for (std::size_t i = 0; i < 2; ++i) sums[i] += at<float>(after, "moments", r * 12 + 2 * w + i);
+      for (const double v : x) want[0] += v, want[1] += v * v, want[2] += std::fabs(v);
+      check("moments", r * 12, sums[0], want[0], want[2] * 1e-5);
+      check("moments", r * 12 + 1, sums[1], want[1], want[1] * 1e-5);
+    } else if (rows.op == "RowNorm" || rows.op == "RowApply") {
       rows.normalisation(r, x);
-    } else if (rows.op == "RowSoftmax" || rows.op == "RowLogSoftmax" || rows.op == "RowHardmax") {
+    } else if (rows.op == "RowSoftmax" || rows.op == "RowSoftmaxFast" || rows.op == "RowLogSoftmax" ||
+               rows.op == "RowHardmax") {
       rows.softmax(r, x);
     } else if (rows.op == "RowNll") {
       rows.loss(r, x);

@@ -177,7 +177,8 @@ class Map {
       const Source& source = sources_[i];
       std::uint32_t row = r.columns, step = 1;
       if (source.is_beside()) {
-        p.tensors.push_back(builder_.flat(source.beside.at(from)).slice(r.begin, r.begin + count));
+        p.tensors.push_back(
+            builder_.flat(source.beside.at(from)).slice(r.begin, r.begin + count).reinterpret(type_of(operands_[i])));
       } else {
         const RectangleOperand& o = r.operands.at(source.broadcast);
         row = o.row, step = o.step;

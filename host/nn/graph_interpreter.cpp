@@ -136,6 +136,7 @@ void GraphInterpreter::run_member(const graph::VertexFamily& vertex, const tesse
     }
     const auto& whole = std::get<Tensor>(field.value);
     const Tensor tensor = vertex.family ? whole[member] : whole;
+    if (static_cast<unsigned>(tensor.type()) + 1 != note->type) wrong(vertex, field.name, "has another type");
     const std::size_t before = staged.size();
     const std::uint8_t* address = place(tensor, tile, staged);
     const bool writes = note->kind == TESSERA_KIND_OUT || note->kind == TESSERA_KIND_INOUT ||

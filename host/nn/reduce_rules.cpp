@@ -179,6 +179,26 @@ struct Normalised {
   Tensor y, mean, deviation;  ///< [rows, columns], [rows], [rows]
 };
 
+/// By vectors, in two steps: all six workers share the columns of a row.
+void normalise_vectors(Builder& builder, const Tensor& matrix, const Tensor& scale, const Tensor& bias, float epsilon,
+                       const std::vector<RowShare>& shares, const Normalised& result, const std::string& name) {
+  const std::uint64_t columns = matrix.dim(1);
+  const Tensor moments = matrix_on(builder, graph::Type::f32, matrix.dim(0), 12, shares, name + " moments");
+  VertexBatch first(builder, "RowMoments_f16", {"x", "moments"}, {"rows", "columns"}, name + " moments");
+  VertexBatch second(builder, "RowApply_f16", {"x", "moments", "scale", "bias", "y", "mean", "deviation"},
+                     {"rows", "columns", "epsilon"}, name);
+  for (const RowShare& s : shares) {
+    const auto part = [&](const Tensor& t) { return t.slice(s.begin, s.end).flatten(); };
+    const std::uint32_t rows = narrow(s.end - s.begin);
+    first.add(s.tile, {part(matrix), part(moments)}, {rows, narrow(columns)});
+    second.add(s.tile,
+               {part(matrix), part(moments), scale, bias, part(result.y), part(result.mean), part(result.deviation)},
+               {rows, narrow(columns), bits_of(epsilon)});
+  }
+  first.execute();
+  second.execute();
+}
+
 /// scale and bias: one element, one a column (by_column) or one a row, f32.
 Normalised normalise(Builder& builder, const Tensor& matrix, const Tensor& scale, const Tensor& bias, bool by_column,
                      float epsilon, const std::string& name) {
@@ -188,6 +208,10 @@ Normalised normalise(Builder& builder, const Tensor& matrix, const Tensor& scale
   Normalised result{matrix_on(builder, matrix.type(), rows, columns, shares, name),
                     matrix_on(builder, graph::Type::f32, rows, 1, shares, name + " mean"),
                     matrix_on(builder, graph::Type::f32, rows, 1, shares, name + " deviation")};
+  if (matrix.type() == graph::Type::f16 && by_column && !single && columns % 4 == 0 && columns >= 48) {
+    normalise_vectors(builder, matrix, scale, bias, epsilon, shares, result, name);
+    return result;
+  }
   VertexBatch batch(builder, "RowNorm_" + type_suffix(matrix.type()), {"x", "scale", "bias", "y", "mean", "deviation"},
                     {"rows", "columns", "s_row", "s_step", "epsilon"}, name);
   for (const RowShare& s : shares) {

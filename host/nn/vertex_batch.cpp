@@ -68,7 +68,7 @@ Tensor VertexBatch::family_tensor(std::size_t first, std::size_t count, std::siz
   const Tensor& base = members_[first].tensors[field];
   const std::uint64_t length = base.elements();
   if (distance == 0) return base.flatten().expand(0).broadcast(count, 0);
-  const Tensor flat = builder_.flat(base.boxes()[0].variable);
+  const Tensor flat = builder_.flat(base.boxes()[0].variable).reinterpret(base.type());
   const auto begin = static_cast<std::uint64_t>(base.boxes()[0].offset), step = static_cast<std::uint64_t>(distance);
   if (begin + count * step <= flat.elements())
     return flat.slice(begin, begin + count * step).reshape({count, step}).slice(0, length, 1);

@@ -1,5 +1,5 @@
-// codelet_costs [--json]: measures every built-in codelet on a TLM tile and prints its cost, as host/codelets/costs.inc
-// or as JSON.
+// codelet_costs [--json] [PREFIX]: measures every built-in codelet (or those whose names begin with PREFIX) on a TLM tile
+// and prints its cost, as host/codelets/costs.inc or as JSON.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -12,13 +12,16 @@ int main(int argc, char** argv) {
   using namespace tessera;           // NOLINT: a program of one function
   using namespace tessera::testing;  // NOLINT
   const bool json = argc > 1 && std::strcmp(argv[1], "--json") == 0;
-  if (argc > 1 && !json) {
-    std::fprintf(stderr, "usage: codelet_costs [--json]\n");
+  const int names = argc - (json ? 2 : 1);
+  const std::string prefix = names == 1 ? argv[argc - 1] : "";
+  if (names > 1 || prefix.rfind("-", 0) == 0) {
+    std::fprintf(stderr, "usage: codelet_costs [--json] [PREFIX]\n");
     return 2;
   }
   nlohmann::json list = nlohmann::json::array();
   std::string table = "// Made by codelet_costs (verif/codelets): {codelet, fixed, per round, per item}, slots.\n";
   for (const auto& codelet : CodeletLibrary::builtin().codelets()) {
+    if (codelet.name.rfind(prefix, 0) != 0) continue;
     std::mt19937 random(11);
     std::vector<MeasuredVertex> vertices;
     for (std::uint32_t n = 0; n < 40; ++n) vertices.push_back(measure(codelet, 4 + 3 * n, random));
