@@ -99,9 +99,9 @@ std::uint64_t weight_bytes(const Model& model, const Node& node) {
 
 const Rule* find_rule(Op op) {
   static const std::vector<const Rule*> kTable = [] {
-    static std::vector<std::vector<Rule>> families = {view_rules(), basic_rules(),     matrix_rules(),
-                                                      pad_rules(),  index_rules(),     sort_rules(),
-                                                      pool_rules(), recurrent_rules(), reduce_rules()};
+    static std::vector<std::vector<Rule>> families = {view_rules(),   basic_rules(), matrix_rules(), pad_rules(),
+                                                      index_rules(),  sort_rules(),  pool_rules(),   recurrent_rules(),
+                                                      reduce_rules(), einsum_rules()};
     std::vector<const Rule*> table;
     for (const auto& family : families)
       for (const Rule& rule : family) {

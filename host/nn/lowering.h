@@ -82,6 +82,7 @@ struct Rule {
 [[nodiscard]] std::vector<Rule> matrix_rules();
 [[nodiscard]] std::vector<Rule> pad_rules();
 [[nodiscard]] std::vector<Rule> index_rules();
+[[nodiscard]] std::vector<Rule> einsum_rules();
 [[nodiscard]] std::vector<Rule> sort_rules();
 [[nodiscard]] std::vector<Rule> pool_rules();
 [[nodiscard]] std::vector<Rule> recurrent_rules();

@@ -232,9 +232,7 @@ class Recurrence {
 
   /// A view as f32.
   Tensor real(const Tensor& x, const std::string& what) {
-    return type_ == graph::Type::f32
-               ? x
-               : lower_unary(builder_, "Cast_f16_f32", x, graph::Type::f32, node_.name + " " + what);
+    return type_ == graph::Type::f32 ? x : lower_cast(builder_, x, graph::Type::f32, node_.name + " " + what);
   }
 
   /// [hidden, count] in f32 to [used, pitch, count] beside the units.
@@ -283,7 +281,7 @@ class Recurrence {
     const Tensor both = real(b.view[d], "bias").reshape({2, n});
     const Index summed = apart ? 2 * hidden_ : n;
     const Tensor sum =
-        lower_binary(builder_, "Add_f32", {both[0].slice(0, summed), nullptr}, {both[1].slice(0, summed), nullptr},
+        lower_binary(builder_, "MapAdd_f32", {both[0].slice(0, summed), nullptr}, {both[1].slice(0, summed), nullptr},
                      {summed}, graph::Type::f32, node_.name + " bias");
     const Tensor whole = apart ? Tensor::concat({sum, both[0].slice(summed, n)}) : sum;
     return Operand{by_unit ? whole.reshape({gates_, hidden_}).transpose().flatten() : whole, nullptr};
