@@ -50,6 +50,50 @@ TEST(Scale, FamilyCountsAreThoseOfEveryVertexVisited) {
   }
 }
 
+/// Batch normalisation, residuals, attention, a recurrent layer, one-dimensional dilated convolution.
+std::vector<model::Model> other_networks() {
+  std::vector<model::Model> all;
+  NetworkMaker residual({1, 3, 20, 20});
+  residual.conv(24, 3, 1, 1).batch_norm().same(Op::Relu);
+  const model::ValueId skip = residual.last();
+  residual.conv(24, 3, 1, 1, 24).batch_norm().add_to(skip).same(Op::Relu).conv(30, 1, 2, 0).average().flatten();
+  all.push_back(residual.gemm(10).done());
+  NetworkMaker attention({2, 20, 32});
+  const model::ValueId x = attention.last();
+  const model::ValueId keys = attention.project(32).transpose_last().last();
+  const model::ValueId values = attention.from(x).project(32).last();
+  attention.from(x).project(32).matmul(keys).same(Op::Softmax, model::AxisAttributes{2}).matmul(values).add_to(x);
+  attention.same(Op::LayerNormalization, model::NormAttributes{}).project(64).same(Op::Erf).project(5);
+  all.push_back(attention.reduce(Op::ReduceMean).done());
+  NetworkMaker recurrent({7, 2, 24});
+  all.push_back(recurrent.lstm(20).done());
+  NetworkMaker wave({1, 16, 200});
+  all.push_back(wave.conv(16, 2, 1, 4, 1, 4).same(Op::Tanh).conv(8, 2, 1, 8, 1, 8).done());
+  return all;
+}
+
+TEST(Scale, EveryKindOfLayerHasItsStructure) {
+  for (const model::Model& m : other_networks()) {
+    for (const std::int64_t grain : {1, 3, 16}) {
+      const Structure s = expand(m, {grain, true}, 16);
+      std::map<Role, Counts> roles;
+      for (const Family& f : s.families) {
+        const Counts a = enumerate(f), b = count(f);
+        ASSERT_EQ(a.edges, b.edges) << f.codelet;
+        ASSERT_GT(a.edges, a.vertices) << f.codelet << ": each vertex reads and writes";
+        roles[s.clusters[f.cluster].role] += a;
+        for_each_edge(f, [&](std::uint64_t, std::size_t field, std::uint64_t begin, std::uint64_t elements) {
+          ASSERT_LE(begin + elements, s.tensors[f.fields[field].tensor].elements) << f.codelet;
+        });
+      }
+      for (const Role role : {Role::forward, Role::gradient, Role::weight_gradient, Role::update, Role::loss}) {
+        if (role == Role::gradient && m.nodes.size() == 1) continue;
+        EXPECT_GT(roles[role].vertices, 0U) << name_of(role) << " of " << m.nodes.front().name;
+      }
+    }
+  }
+}
+
 TEST(Scale, RegionsAreInsideTheirTensorAndWritesAreDisjointAndWhole) {
   for (const std::int64_t grain : {1, 4, 16}) {
     const Structure s = expand(small_network(), {grain, true}, 16);

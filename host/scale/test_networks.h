@@ -61,6 +61,51 @@ class NetworkMaker {
   NetworkMaker& same(model::Op op, model::Attributes a = model::NoAttributes{}) {
     return node(op, {last_}, shape(), std::move(a));
   }
+  NetworkMaker& batch_norm() {
+    const std::int64_t c = shape()[1];
+    const model::ValueId x = last_;
+    std::vector<model::ValueId> operands = {x};
+    for (int i = 0; i < 4; ++i) operands.push_back(constant({c}));
+    return node(model::Op::BatchNormalization, operands, shape(), model::NormAttributes{});
+  }
+  NetworkMaker& average() {
+    model::Shape out = shape();
+    for (std::size_t d = 2; d < out.size(); ++d) out[d] = 1;
+    return node(model::Op::GlobalAveragePool, {last_}, out, model::PoolAttributes{});
+  }
+  /// last x other of activations, [..., m, k] x [..., k, n].
+  NetworkMaker& matmul(model::ValueId other) {
+    model::Shape out = shape();
+    out.back() = model_.values[other].shape.back();
+    return node(model::Op::MatMul, {last_, other}, out, model::NoAttributes{});
+  }
+  NetworkMaker& project(std::int64_t outputs) {
+    model::Shape out = shape();
+    const model::ValueId x = last_, w = constant({out.back(), outputs});
+    out.back() = outputs;
+    return node(model::Op::MatMul, {x, w}, out, model::NoAttributes{});
+  }
+  NetworkMaker& transpose_last() {
+    model::Shape out = shape();
+    std::swap(out[out.size() - 1], out[out.size() - 2]);
+    return node(model::Op::Transpose, {last_}, out, model::TransposeAttributes{});
+  }
+  NetworkMaker& reduce(model::Op op) {
+    model::Shape out = shape();
+    out.back() = 1;
+    return node(op, {last_}, out, model::ReduceAttributes{});
+  }
+  NetworkMaker& lstm(std::int64_t hidden) {
+    const model::Shape in = shape();
+    model::RecurrentAttributes a;
+    a.hidden = hidden;
+    const model::ValueId x = last_, w = constant({1, 4 * hidden, in[2]}), r = constant({1, 4 * hidden, hidden});
+    return node(model::Op::LSTM, {x, w, r}, {in[0], 1, in[1], hidden}, a);
+  }
+  NetworkMaker& from(model::ValueId value) {
+    last_ = value;
+    return *this;
+  }
   NetworkMaker& add_to(model::ValueId other) { return node(model::Op::Add, {last_, other}, shape(), {}); }
   [[nodiscard]] model::ValueId last() const { return last_; }
   [[nodiscard]] model::Shape shape() const { return model_.values[last_].shape; }
