@@ -425,6 +425,9 @@ class MemoryLimit {
  public:
   explicit MemoryLimit(rlim_t bytes) {
     (void)getrlimit(RLIMIT_AS, &before_);
+#ifdef __SANITIZE_ADDRESS__
+    bytes = before_.rlim_cur;  // it maps terabytes for itself
+#endif
     rlimit limit = before_;
     limit.rlim_cur = std::min(bytes, before_.rlim_max);
     (void)setrlimit(RLIMIT_AS, &limit);
