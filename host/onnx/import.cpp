@@ -69,6 +69,8 @@ void check_names(const ::onnx::ModelProto& proto, const std::string& file) {
   std::set<std::string> held;
   for (const auto& tensor : graph.initializer()) {
     if (tensor.name().empty()) broken(file, "an initializer has no name");
+    if (tensor.data_type() == ::onnx::TensorProto::UNDEFINED && is_utf8(tensor.name()))
+      broken(file, "initializer '" + tensor.name() + "' has no element type");
     if (!held.insert(tensor.name()).second) broken(file, "two initializers are named '" + tensor.name() + "'");
   }
   defined.insert(held.begin(), held.end());
