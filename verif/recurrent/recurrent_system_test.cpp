@@ -135,6 +135,8 @@ Cycle run(std::int64_t hidden, std::int64_t batch) {
 }
 
 TEST(Lstm, Hidden1536InAtMost6000CyclesAStep) { EXPECT_LE(run(1536, 1), 6000U); }
+TEST(Lstm, Hidden512) { EXPECT_LE(run(512, 1), 6000U); }
+TEST(Lstm, Hidden512Batch4) { EXPECT_LE(run(512, 4), 12000U); }
 
 }  // namespace
 }  // namespace tessera
