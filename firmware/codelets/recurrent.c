@@ -198,7 +198,7 @@ static inline int position_of(uint32_t counter, i32 length, uint32_t flags, uint
 
 /* Gates i, o, f, c in this order, peepholes p[unit][i, o, f] if the flag is set; c is the cell state, c_out the same in
  * the model's type, h what is exchanged, y[step][batch][unit]. Cells with the usual activations and nothing else take a
- * short way, since a step waits for them. */
+ * short way, since a step waits for them: workers share the units of all rows of the batch. */
 enum { LSTM_USUAL = RECURRENT_SIGMOID | RECURRENT_TANH << 4 | RECURRENT_TANH << 8 };
 
 #define LSTM_STORE(type)                      \
@@ -220,24 +220,23 @@ enum { LSTM_USUAL = RECURRENT_SIGMOID | RECURRENT_TANH << 4 | RECURRENT_TANH << 
       lstm_general_##type(state, worker);                                                                            \
       return;                                                                                                        \
     }                                                                                                                \
-    if (worker >= units) return;                                                                                     \
-    for (uint32_t b = 0; b < batch; ++b) {                                                                           \
+    for (uint32_t i = worker, b = 0; i < batch * units; i += 6) {                                                    \
+      while (i >= (b + 1) * units) ++b;                                                                              \
+      const uint32_t j = i - b * units;                                                                              \
       uint32_t at;                                                                                                   \
       const int inside = position_of(*state->step, state->lengths[b], flags, &at);                                   \
       const uint32_t place = (at * batch + b) * pitch;                                                               \
-      for (uint32_t j = worker; j < units; j += 6) {                                                                 \
-        if (!inside) {                                                                                               \
-          state->y[place + j] = 0;                                                                                   \
-          continue;                                                                                                  \
-        }                                                                                                            \
-        const f32* z = state->z + (place + j) * 4;                                                                   \
-        const f32* p = state->partials + (b * state->rows + j * 4) * 6;                                              \
-        const f32 i = machine_sigmoid(gathered(p, z[0])), o = machine_sigmoid(gathered(p + 6, z[1]));                \
-        const f32 f = machine_sigmoid(gathered(p + 12, z[2])), g = machine_tanh(gathered(p + 18, z[3]));             \
-        const f32 c = tessera_fma(f, state->c[b * pitch + j], tessera_f32(i * g));                                   \
-        const f32 h_value = tessera_f32(o * machine_tanh(c));                                                        \
-        LSTM_STORE(type)                                                                                             \
+      if (!inside) {                                                                                                 \
+        state->y[place + j] = 0;                                                                                     \
+        continue;                                                                                                    \
       }                                                                                                              \
+      const f32* z = state->z + (place + j) * 4;                                                                     \
+      const f32* p = state->partials + (b * state->rows + j * 4) * 6;                                                \
+      const f32 input = machine_sigmoid(gathered(p, z[0])), o = machine_sigmoid(gathered(p + 6, z[1]));              \
+      const f32 f = machine_sigmoid(gathered(p + 12, z[2])), g = machine_tanh(gathered(p + 18, z[3]));               \
+      const f32 c = tessera_fma(f, state->c[b * pitch + j], tessera_f32(input * g));                                 \
+      const f32 h_value = tessera_f32(o * machine_tanh(c));                                                          \
+      LSTM_STORE(type)                                                                                               \
     }                                                                                                                \
   }                                                                                                                  \
   static void lstm_general_##type(const struct LstmCell_##type##_State* state, uint32_t worker) {                    \

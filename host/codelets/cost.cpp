@@ -33,7 +33,10 @@ CostFeatures cost_features(const CodeletInfo& info, const std::uint8_t* state) {
     const double products = v("groups") * v("batch");
     return {products, products * std::min(v("share"), v("vectors"))};
   }
-  if (info.field("pitch") != nullptr) return {0, v("batch") * std::ceil(v("units") / 6)};  // a worker's cells
+  if (info.field("pitch") != nullptr) {  // a worker's cells
+    const bool together = info.name.rfind("Lstm", 0) == 0;
+    return {0, together ? std::ceil(v("batch") * v("units") / 6) : v("batch") * std::ceil(v("units") / 6)};
+  }
   // Index codelets and pooling: a worker's part.
   if (info.field("extent") != nullptr) return {v("indices"), v("indices") * v("columns")};
   if (info.field("depth") != nullptr) {
