@@ -37,7 +37,6 @@ Kind kind_of(Op op) {
     case Op::Cast:
     case Op::CastLike:
     case Op::Div:
-    case Op::HardSwish:
     case Op::LeakyRelu:
     case Op::Mul:
     case Op::PRelu:
@@ -63,6 +62,7 @@ Kind kind_of(Op op) {
     case Op::Elu:
     case Op::Erf:
     case Op::HardSigmoid:
+    case Op::HardSwish:
     case Op::Log:
     case Op::ReduceLogSum:
     case Op::Selu:

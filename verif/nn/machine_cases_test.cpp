@@ -1,27 +1,21 @@
 // The independent cases on the modelled machine (TLM, pocket): how many pass, how many have no lowering yet. A case
 // that has passed once stays on the list of those that must. SystemC elaborates once a process, so each case has one.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <functional>
 #include <iostream>
 #include <set>
 
 #include "host/golden/check.h"
 #include "host/golden/evaluate.h"
-#include "host/nn/lower.h"
 #include "hw/error.h"
-#include "verif/compiler/graph_machine.h"
 #include "verif/nn/cases.h"
+#include "verif/nn/device_run.h"
 
 namespace tessera::verif_nn {
 namespace {
-
-enum Verdict { passed = 0, wrong = 1, unsupported = 3, broken = 8 };
 
 /// Without "_f32" or "_f16": what the machine still has no lowering for, in either type unless named with it.
 const std::set<std::string> kUnsupported = {
@@ -31,50 +25,6 @@ const std::set<std::string> kUnsupported = {
 bool may_be_unsupported(const Case& c) {
   return kUnsupported.count(c.name) != 0 || kUnsupported.count(c.name.substr(0, c.name.size() - 4)) != 0;
 }
-
-/// A case lowered, compiled and run; expose: node results are readable afterwards.
-class DeviceRun {
- public:
-  DeviceRun(const model::Model& model, const std::vector<model::Tensor>& inputs, bool expose)
-      : lowered_(nn::lower(model, options(expose))), machine_(lowered_.graph) {
-    for (const nn::Binding& output : lowered_.outputs) results.emplace_back(output.type, output.shape);
-    for (std::size_t i = 0; i < inputs.size(); ++i)
-      if (lowered_.inputs[i].streamed())
-        machine_.engine().connect(lowered_.inputs[i].stream,
-                                  engine::Source([this, &inputs, i](std::uint64_t step, std::uint8_t* bytes) {
-                                    nn::fill_step(lowered_.inputs[i], inputs[i], step, bytes);
-                                  }));
-    for (std::size_t i = 0; i < results.size(); ++i)
-      if (lowered_.outputs[i].streamed())
-        machine_.engine().connect(lowered_.outputs[i].stream,
-                                  engine::Sink([this, i](std::uint64_t step, const std::uint8_t* bytes) {
-                                    nn::drain_step(lowered_.outputs[i], results[i], step, bytes);
-                                  }));
-      else
-        results[i] = lowered_.outputs[i].known;
-    machine_.engine().run("main");
-  }
-
-  /// The device's value, if the program exposes it.
-  std::optional<model::Tensor> value(const model::Value& value) {
-    if (executable::find_tensor(machine_.executable().programs.at(0), value.name) == nullptr) return std::nullopt;
-    model::Tensor tensor(value.type, value.shape);
-    tensor.data = machine_.engine().read_tensor(value.name);
-    return tensor;
-  }
-
-  std::vector<model::Tensor> results;
-
- private:
-  static nn::Options options(bool expose) {
-    nn::Options options;
-    options.expose_nodes = expose;
-    return options;
-  }
-
-  nn::Lowered lowered_;
-  testing::GraphMachine machine_;
-};
 
 Verdict judge(const Case& c) {
   try {
@@ -90,14 +40,6 @@ Verdict judge(const Case& c) {
     std::fprintf(stderr, "%s: %s\n", c.name.c_str(), error.what());
   }
   return broken;
-}
-
-int in_a_process(const std::function<int()>& body) {
-  const pid_t child = fork();
-  if (child == 0) _exit(body());
-  int status = 0;
-  if (child < 0 || waitpid(child, &status, 0) != child) return -1;
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
 TEST(MachineCases, RunOnTheMachine) {
