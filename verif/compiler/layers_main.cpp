@@ -32,6 +32,13 @@ int main(int argc, char** argv) {
     for (const auto& k : c.executable.programs[0].constants) constants += 4 * k.words.size();
     fmt::print("written {:.2f} s: {} bytes, constants {}\n", seconds(), bytes.size(), constants);
     const auto& json = c.report.json;
+    std::uint64_t tables = 0;
+    std::uint64_t fullest = 0;
+    for (const auto& tile : json["memory"]["tiles"]) {
+      tables += tile["exchange"].get<std::uint64_t>();
+      fullest = std::max(fullest, tile["exchange"].get<std::uint64_t>());
+    }
+    fmt::print("exchange tables: {} bytes on the fullest tile, {} on the mean\n", fullest, tables / tiles);
     fmt::print("{}\n{}\n{}\n", json["memory"]["categories"].dump(), json["memory"]["largest_tile"].dump(),
                json["exchange"].dump());
   } catch (const Error& e) {
