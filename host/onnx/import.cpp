@@ -193,8 +193,9 @@ Model import_model(const std::string& file, const ImportOptions& options) {
   return import_proto(proto, file, options);
 }
 
-Interface read_interface(const std::string& file) {
-  const ::onnx::ModelProto proto = parse_file(file);
+namespace {
+
+Interface interface_of(const ::onnx::ModelProto& proto) {
   std::set<std::string> constants;
   for (const auto& tensor : proto.graph().initializer()) constants.insert(tensor.name());
   Interface result;
@@ -202,6 +203,14 @@ Interface read_interface(const std::string& file) {
     if (constants.count(info.name()) == 0) result.inputs.push_back(declared(info));
   for (const auto& info : proto.graph().output()) result.outputs.push_back(declared(info));
   return result;
+}
+
+}  // namespace
+
+Interface read_interface(const std::string& file) { return interface_of(parse_file(file)); }
+
+Interface read_interface_bytes(const std::string& bytes, const std::string& file) {
+  return interface_of(parse(bytes, file));
 }
 
 }  // namespace tessera::model

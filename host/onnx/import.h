@@ -39,5 +39,7 @@ struct Interface {
 };
 /// What a file takes and gives, for help and for matching input files; works on unsupported models too.
 [[nodiscard]] Interface read_interface(const std::string& file);
+/// The same from the file's bytes; `file` is for messages.
+[[nodiscard]] Interface read_interface_bytes(const std::string& bytes, const std::string& file);
 
 }  // namespace tessera::model
