@@ -132,7 +132,7 @@ void add_compile_command(CLI::App& app, Context& context) {
               "tessera compile host/examples/digits/digits.onnx --shape images=599,64 --platform pocket -o digits.tsx",
               [](CLI::App& sub) -> Body {
                 auto options = std::make_shared<CompileOptions>();
-                sub.add_option("MODEL", options->model, "ONNX file");
+                sub.add_option("MODEL", options->model, "ONNX file, or example:NAME (tessera examples)");
                 sub.add_option("-o,--output", options->output, "Executable to write")->type_name("FILE");
                 sub.add_option("--explain", options->explain, "Print what is in an executable, and do nothing else")
                     ->type_name("FILE");
@@ -141,7 +141,10 @@ void add_compile_command(CLI::App& app, Context& context) {
                 sub.add_option("--report", options->report, "Write report.json and report.txt")->type_name("DIR");
                 options->inputs.add_to(sub);
                 options->settings.add_to(sub);
-                return [options](Context& c) { return run_compile(c, *options); };
+                return [options, &sub](Context& c) {
+                  if (sub.count("--platform") == 0) options->platform = default_platform(options->model);
+                  return run_compile(c, *options);
+                };
               });
 }
 

@@ -3,6 +3,7 @@
 #include "host/cli/commands.h"
 #include "host/cli/device_flow.h"
 #include "host/cli/model_inputs.h"
+#include "host/cli/network_report.h"
 #include "host/cli/node_check.h"
 #include "host/cli/run_report.h"
 #include "host/cli/session.h"
@@ -24,6 +25,7 @@ struct RunOptions {
   bool check = false;
   bool check_outputs = false;
   ResultOptions results;
+  NetworkReportOptions network;
 };
 
 golden::Comparison check_outputs(const model::Model& model, const std::vector<model::Tensor>& inputs,
@@ -70,19 +72,24 @@ int run_command(Context& context, const RunOptions& options) {
   request.machine = options.machine;
   request.results = options.results;
   request.machine.check_races = check;
+  if (loaded.example) request.labels = loaded.example->labels;
   std::vector<InstanceCheck> nodes;
-  if (options.check && compiled.exposed) {
+  const bool check_nodes_too = options.check && compiled.exposed;
+  if (check_nodes_too) {
     request.inspect = [&](const engine::Engine& engine, Machine&) {
       nodes = check_nodes(loaded.model, compiled, inputs, engine);
-    };
-    request.conclude = [&](Machine&, const DeviceRun&) {
-      add_nodes(context.result, compiled, nodes);
-      for (const std::string& line : node_lines(compiled, nodes)) context.print(line);
-      return node_failure(compiled, nodes);
     };
   } else if (options.check) {
     context.warn("the results of all nodes do not fit beside each other: only the outputs are compared");
   }
+  request.conclude = [&](const Machine& machine, const DeviceRun& run) {
+    const std::string wrong = report_network(context, loaded, options.network, compiled, machine, run);
+    if (!check_nodes_too) return wrong;
+    add_nodes(context.result, compiled, nodes);
+    for (const std::string& line : node_lines(compiled, nodes)) context.print(line);
+    const std::string failure = node_failure(compiled, nodes);
+    return failure.empty() ? wrong : failure;
+  };
   if (check)
     request.check = [&](const DeviceRun& run) {
       return check_outputs(loaded.model, inputs, run, options.results.tolerance);
@@ -97,7 +104,8 @@ void add_run_command(CLI::App& app, Context& context) {
               "tessera run host/examples/digits/digits.onnx --inputs host/examples/digits --platform pocket --check",
               [](CLI::App& sub) -> Body {
                 auto options = std::make_shared<RunOptions>();
-                sub.add_option("MODEL", options->model, "ONNX file")->required();
+                sub.add_option("MODEL", options->model, "ONNX file, or example:NAME?key=value,... (tessera examples)")
+                    ->required();
                 options->inputs.add_to(sub);
                 sub.add_flag("--synthetic", options->synthetic, "Draw all inputs from --seed instead of reading files");
                 sub.add_flag(
@@ -106,10 +114,14 @@ void add_run_command(CLI::App& app, Context& context) {
                     "races between the contexts of a tile");
                 sub.add_flag("--check-outputs", options->check_outputs,
                              "The same for the outputs alone, of the program as it is without --check");
+                sub.add_flag("--nodes", options->network.nodes, "Print cycles and work of each node that multiplies");
                 options->compile.add_to(sub);
                 options->results.add_to(sub);
                 options->machine.add_to(sub);
-                return [options](Context& c) { return run_command(c, *options); };
+                return [options, &sub](Context& c) {
+                  if (sub.count("--platform") == 0) options->machine.platform = default_platform(options->model);
+                  return run_command(c, *options);
+                };
               });
 }
 

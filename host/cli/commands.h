@@ -14,6 +14,8 @@ void add_exec_command(CLI::App& app, Context& context);
 void add_devices_command(CLI::App& app, Context& context);
 void add_graph_command(CLI::App& app, Context& context);
 void add_elf(CLI::App& app, Context& context);
+/// examples: networks by name.
+void add_examples_command(CLI::App& app, Context& context);
 void add_onnx_test(CLI::App& app, Context& context);
 void add_demo_command(CLI::App& app, Context& context);
 void add_bench_command(CLI::App& app, Context& context);

@@ -52,15 +52,16 @@ void add_check(Context& context, const std::string& key, const golden::Compariso
 }
 
 /// Share of rows whose largest element stands at the label. The first output, rows along axis 0.
-void add_accuracy(Context& context, const ResultOptions& options, const DeviceRun& run) {
-  const model::Tensor labels = model::read_tensor(options.labels);
+void add_accuracy(Context& context, const FlowRequest& request, const DeviceRun& run) {
+  const std::string& file = request.results.labels;
+  const model::Tensor labels = file.empty() ? *request.labels : model::read_tensor(file);
   const model::Tensor& scores = run.outputs.front();
   const std::int64_t rows = labels.elements();
   if (rows == 0 || scores.shape.empty() || scores.shape.front() != rows)
     throw Error(
         Category::usage,
         fmt::format("--labels holds {} labels, but the first output is {}", rows, model::to_string(scores.shape)),
-        options.labels);
+        file);
   const std::int64_t classes = scores.elements() / rows;
   std::int64_t right = 0;
   for (std::int64_t row = 0; row < rows; ++row) {
@@ -191,7 +192,7 @@ int report_results(Context& context, const FlowRequest& request, Machine& machin
                             run.statistics.lockstep_tiles, run.statistics.rtl_tiles));
   check_phases(context, machine, compiled);
   tell_unheard(context, machine);
-  if (!request.results.labels.empty()) add_accuracy(context, request.results, run);
+  if (request.labels || !request.results.labels.empty()) add_accuracy(context, request, run);
   std::string failure;
   if (request.check) compare(context, "reference", "check", request.check(run), failure);
   if (!request.results.expected.empty())

@@ -26,6 +26,7 @@ struct FlowRequest {
   std::string what = "model";  ///< and what it is
   MachineOptions machine;
   ResultOptions results;
+  std::optional<model::Tensor> labels;  ///< class of each row, if results.labels names no file
   /// Compares the outputs with a reference; empty if none was asked for.
   std::function<golden::Comparison(const DeviceRun&)> check;
   /// Looks at the machine's memory when the program has ended; may be empty.

@@ -134,14 +134,25 @@ std::vector<model::Tensor> arrange(const model::Model& model, const std::map<std
   return tensors;
 }
 
+std::string default_platform(const std::string& model) {
+  return examples::is_example(model) ? examples::choose(model, 0).example->platform : "c2";
+}
+
 LoadedModel load_model(const Context& context, const std::string& file, const InputOptions& options) {
-  const model::Interface interface = model::read_interface(file);
   LoadedModel loaded;
+  if (examples::is_example(file)) loaded.example = examples::build(examples::choose(file, context.seed));
+  const std::string bytes = loaded.example ? std::move(loaded.example->onnx) : model::read_file(file);
+  const model::Interface interface = model::read_interface_bytes(bytes, file);
   loaded.given = read_inputs(options, interface);
   model::ImportOptions import;
-  import.inputs = loaded.given;
   import.shapes = parse_shapes(options, interface);
-  loaded.model = model::import_model(file, import);
+  if (loaded.example) {
+    for (model::Tensor& tensor : loaded.example->inputs)
+      if (import.shapes.count(tensor.name) == 0) loaded.given.emplace(tensor.name, std::move(tensor));
+    loaded.example->inputs.clear();
+  }
+  import.inputs = loaded.given;
+  loaded.model = model::import_bytes(bytes, file, import);
   for (const std::string& warning : loaded.model.warnings) context.warn(warning);
   return loaded;
 }

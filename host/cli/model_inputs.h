@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "host/cli/command.h"
+#include "host/examples/example.h"
 #include "host/onnx/import.h"
 #include "host/onnx/model.h"
 
@@ -26,11 +27,15 @@ struct InputOptions {
 [[nodiscard]] std::map<std::string, model::Shape> parse_shapes(const InputOptions& options,
                                                                const model::Interface& interface);
 
-/// A model imported with what the command line says of its inputs; warnings go to standard error.
+/// A model imported with what the command line says of its inputs; warnings go to standard error. MODEL is a file or
+/// "example:NAME?key=value,..." (host/examples), whose own inputs are used where the command line gives none.
 struct LoadedModel {
   model::Model model;
   std::map<std::string, model::Tensor> given;
+  std::optional<examples::Network> example;  ///< without its file and inputs, which have become the above
 };
+/// The platform for MODEL if the user chose none: an example's own, else c2.
+[[nodiscard]] std::string default_platform(const std::string& model);
 [[nodiscard]] LoadedModel load_model(const Context& context, const std::string& file, const InputOptions& options);
 
 /// In the model's order, narrowed to what the machine holds. An input without file is drawn from `seed` if

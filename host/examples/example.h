@@ -63,7 +63,8 @@ struct Network {
   std::optional<model::Tensor> labels;  ///< class of each row of the first output
   double least_accuracy = 0;            ///< share of labels that must be right
   std::optional<LatencyBound> latency;
-  std::string scenario;  ///< what the inputs are, one line
+  bool per_node = false;  ///< what it is for is the comparison of its nodes
+  std::string scenario;   ///< what the inputs are, one line
 };
 
 struct Example {

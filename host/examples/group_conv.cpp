@@ -31,6 +31,7 @@ Network build_group_conv(const Settings& settings) {
     branch(group_size == channels ? "plain" : fmt::format("groups_of_{}", group_size), x, width / group_size);
   }
   Network network = writer.finish();
+  network.per_node = true;
   network.scenario = "one image of noise for each convolution";
   return network;
 }

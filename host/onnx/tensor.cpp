@@ -133,26 +133,6 @@ std::uint16_t to_half(double value) {
   return sign | static_cast<std::uint16_t>((rounded >> 42) - ((1023U - 15U) << 10));
 }
 
-std::uint16_t to_half(float value) {
-  std::uint32_t bits = 0;
-  std::memcpy(&bits, &value, sizeof(bits));
-  const std::uint16_t sign = static_cast<std::uint16_t>((bits >> 16) & 0x8000U);
-  const std::uint32_t magnitude = bits & 0x7FFFFFFFU;
-  const auto with_sign = [sign](std::uint32_t half) { return static_cast<std::uint16_t>(sign | half); };
-  if (magnitude > 0x7F800000U) return 0x7E00;
-  if (magnitude >= 0x477FF000U) return with_sign(0x7C00);  // 65520 and more round beyond the largest
-  const int exponent = static_cast<int>(magnitude >> 23) - 127;
-  if (exponent < -25) return sign;
-  // The fraction with its leading one, as a multiple of the last place of the result.
-  const std::uint32_t fraction = (magnitude & 0x7FFFFFU) | 0x800000U;
-  const int shift = exponent < -14 ? -1 - exponent : 13;
-  const std::uint32_t kept = fraction >> shift;
-  const std::uint32_t rest = fraction & ((1U << shift) - 1), half_way = 1U << (shift - 1);
-  const std::uint32_t up = rest > half_way || (rest == half_way && (kept & 1) != 0) ? 1 : 0;
-  // A carry out of the fraction runs into the exponent, as it must.
-  return with_sign(exponent < -14 ? kept + up : (static_cast<std::uint32_t>(exponent + 14) << 10) + kept + up);
-}
-
 Type narrowed(Type type) {
   if (type == Type::i64) return Type::i32;
   if (type == Type::f64) return Type::f32;

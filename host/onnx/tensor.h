@@ -80,8 +80,6 @@ struct Tensor {
 [[nodiscard]] float from_half(std::uint16_t bits);
 /// Nearest binary16, ties to even; too large gives infinity, NaN gives 0x7E00.
 [[nodiscard]] std::uint16_t to_half(double value);
-/// The same, quicker.
-[[nodiscard]] std::uint16_t to_half(float value);
 
 /// i64 -> i32, f64 -> f32 (nearest even), other types unchanged. An integer out of the range of i32: Error
 /// (unsupported) that names `what` and the value.
