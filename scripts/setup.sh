@@ -9,7 +9,7 @@ packages=(
   libsystemc-dev verilator yosys gtkwave
   gcc-riscv64-unknown-elf binutils-riscv64-unknown-elf qemu-user gdb-multiarch
   libboost-dev libtbb-dev nlohmann-json3-dev libcli11-dev libfmt-dev libelf-dev libdw-dev zlib1g-dev libpng-dev
-  libonnx-dev libprotobuf-dev protobuf-compiler libonnx-testdata libdnnl-dev
+  libonnx-dev libprotobuf-dev protobuf-compiler libonnx-testdata libdnnl-dev dataset-fashion-mnist
   libgtest-dev libgmock-dev libbenchmark-dev librapidcheck-dev libmpfr-dev
   clang-format clang-tidy
 )

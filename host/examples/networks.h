@@ -6,6 +6,8 @@
 namespace tessera::examples {
 
 [[nodiscard]] Example digits();
+[[nodiscard]] Example fashion();
+[[nodiscard]] Example wake_word();
 [[nodiscard]] Example lstm();
 [[nodiscard]] Example resnet50();
 [[nodiscard]] Example resnext50();

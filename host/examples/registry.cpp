@@ -8,8 +8,8 @@
 namespace tessera::examples {
 
 const std::vector<Example>& all() {
-  static const std::vector<Example> kExamples = {digits(),     lstm(),    resnet50(), resnext50(),
-                                                 group_conv(), alexnet(), bert()};
+  static const std::vector<Example> kExamples = {digits(),    fashion(),    wake_word(), lstm(), resnet50(),
+                                                 resnext50(), group_conv(), alexnet(),   bert()};
   return kExamples;
 }
 

@@ -13,7 +13,7 @@
 namespace tessera::model {
 
 using FileAttribute = std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>, std::vector<float>,
-                                   std::vector<std::string>>;
+                                   std::vector<std::string>, Tensor>;
 
 struct FileNode {
   std::string op;
@@ -43,6 +43,13 @@ struct FileGraph {
 
 /// The file's bytes; equal graphs give equal bytes. Error (does_not_fit) beyond the 2 GiB of a protobuf message.
 [[nodiscard]] std::string to_onnx(const FileGraph& graph);
+
+/// A file as a graph, to be changed and written again. Error (usage) for what is no model, Error (unsupported) for
+/// nodes that hold graphs, other domains and types without a counterpart; `what` is for messages.
+[[nodiscard]] FileGraph from_onnx(const std::string& bytes, const std::string& what);
+
+/// Every f32 of the graph becomes f16, rounded to nearest even: weights, inputs, outputs, casts.
+void to_half(FileGraph& graph);
 
 /// What a model file holds: values of its weights, and its nodes by operator.
 struct FileContents {
