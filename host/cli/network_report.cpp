@@ -67,8 +67,10 @@ std::uint64_t most(const nlohmann::ordered_json& tiles, const char* key) {
   return value;
 }
 
-/// The fullest tile by category, from the compiler's report.
-void report_memory(Context& context, const CompiledModel& compiled) {
+}  // namespace
+
+/// From the compiler's report.
+void report_memory(Context& context, const CompiledModel& compiled, bool print) {
   if (!compiled.report.contains("memory")) return;
   const auto& memory = compiled.report.at("memory");
   const auto& categories = memory.at("categories");
@@ -90,12 +92,15 @@ void report_memory(Context& context, const CompiledModel& compiled) {
   json["sum"] = sum;
   json["sram_bytes"] = memory.at("sram_bytes");
   context.result["memory"] = json;
-  context.print(fmt::format("memory      at most {} of {} bytes of a tile: {}", sum,
-                            memory.at("sram_bytes").get<std::uint64_t>(), text));
+  if (print)
+    context.print(fmt::format("memory      at most {} of {} bytes of a tile: {}", sum,
+                              memory.at("sram_bytes").get<std::uint64_t>(), text));
 }
 
+namespace {
+
 void report_nodes(Context& context, const std::vector<NodeFigures>& figures, double tiles, bool print) {
-  auto& list = context.result["nodes"] = nlohmann::ordered_json::array();
+  auto& list = context.result["node_work"] = nlohmann::ordered_json::array();
   if (print) context.print(fmt::format("{:>11} {:>13} {:>10} {:>7}  {}", "cycles", "MAC", "MAC/cycle", "peak", "node"));
   for (const NodeFigures& entry : figures) {
     const double cycles = static_cast<double>(entry.cycles);
@@ -159,15 +164,16 @@ std::string report_network(Context& context, const LoadedModel& loaded, const Ne
       {"cycles_in_nodes", in_nodes},
       {"utilisation_in_nodes", in_node_utilisation}};
   const bool example = loaded.example.has_value();
+  const bool print = example || options.nodes;
   report_nodes(context, figures, tiles, options.nodes || (example && loaded.example->per_node));
-  if (work != 0) {
+  if (print && work != 0) {
     context.print(
         fmt::format("work        {} multiply-accumulates, {:.1f} a cycle: {:.2f} % of the matrix engines' peak", work,
                     static_cast<double>(work) / cycles, 100 * utilisation));
     context.print(fmt::format("nodes       {} cycles without streams from and to the host: {:.2f} % of the peak",
                               in_nodes, 100 * in_node_utilisation));
   }
-  report_memory(context, compiled);
+  report_memory(context, compiled, print);
   if (example && loaded.example->latency) report_latency(context, *loaded.example->latency, figures, machine);
   if (!example || loaded.example->least_accuracy <= 0) return {};
   const double accuracy = context.result["accuracy"]["share"].get<double>();
