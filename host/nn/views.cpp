@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdlib>
 #include <stdexcept>
 
@@ -79,6 +80,16 @@ void lower_view(Lowering& lowering, const model::Node& node) {
     if (node.outputs[i] != model::kAbsent) lowering.view(node.outputs[i]) = views.at(i);
 }
 
+/// In inference the operand itself, and a mask of ones where that is asked for.
+void lower_dropout(Lowering& lowering, const model::Node& node) {
+  if (Lowering::wants(node, 0)) lowering.view(node.outputs[0]) = lowering.materialised(node.inputs[0]);
+  if (!Lowering::wants(node, 1)) return;
+  model::Tensor mask(model::Type::boolean, lowering.out(node, 1).shape);
+  std::fill(mask.data.begin(), mask.data.end(), std::uint8_t{1});
+  lowering.view(node.outputs[1]) =
+      lowering.builder().linear_constant(*lowering.keep(std::move(mask)), lowering.out(node, 1).name);
+}
+
 }  // namespace
 
 std::vector<Rule> view_rules() {
@@ -86,6 +97,7 @@ std::vector<Rule> view_rules() {
   for (const Op op : {Op::Concat, Op::Expand, Op::Flatten, Op::Identity, Op::Reshape, Op::Slice, Op::Split, Op::Squeeze,
                       Op::Transpose, Op::Unsqueeze})
     rules.push_back({op, lower_view});
+  rules.push_back({Op::Dropout, lower_dropout});
   return rules;
 }
 
