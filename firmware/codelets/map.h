@@ -109,9 +109,9 @@
 
 /* Three operands likewise; c is a bool8 or of type tc. */
 #define MAP3(Name, tc, tin, tout, OP)                                                                           \
-  VERTEX_MULTI(Name, IN(tc, c), IN(tin, a), IN(tin, b), OUT(tout, y), VALUE(u32, rows), VALUE(u32, columns),    \
-               VALUE(u32, c_row), VALUE(u32, c_step), VALUE(u32, a_row), VALUE(u32, a_step), VALUE(u32, b_row), \
-               VALUE(u32, b_step)) {                                                                            \
+  VERTEX_MULTI(Name, IN_ELEMENTWISE(tc, c), IN_ELEMENTWISE(tin, a), IN_ELEMENTWISE(tin, b), OUT(tout, y),       \
+               VALUE(u32, rows), VALUE(u32, columns), VALUE(u32, c_row), VALUE(u32, c_step), VALUE(u32, a_row), \
+               VALUE(u32, a_step), VALUE(u32, b_row), VALUE(u32, b_step)) {                                     \
     const u32 columns = state->columns, c_step = state->c_step, a_step = state->a_step, b_step = state->b_step; \
     u32 row = 0, rows = state->rows, first = 0, last = columns;                                                 \
     if (rows >= 24 || columns < 24)                                                                             \

@@ -54,7 +54,7 @@ ROW_REDUCE(RowSumSquare_i32, i32, i32, SAME, SQUARE_I, SUM_SQUARE_I)
     const u32 columns = state->columns, last = state->last;                                               \
     EACH_ROW {                                                                                            \
       const type* x = state->x + row * columns;                                                           \
-      __typeof__(LOAD(x[0]) + 0) best = LOAD(x[0]);                                                           \
+      __typeof__(LOAD(x[0]) + 0) best = LOAD(x[0]);                                                       \
       u32 where = 0;                                                                                      \
       for (u32 k = 1; k < columns; ++k) {                                                                 \
         const __typeof__(best) v = LOAD(x[k]);                                                            \
@@ -97,76 +97,76 @@ ROW_ARG(RowArgMin_i32, i32, SAME, BELOW_I)
 ROW_LOG_SUM_EXP(f32, SAME)
 ROW_LOG_SUM_EXP(f16, tessera_f16_to_f32)
 
-#define ROW_SOFTMAX(type, LOAD, STORE)                                                                   \
-  VERTEX_MULTI(RowSoftmax_##type, IN(type, x), OUT(type, y), VALUE(u32, rows), VALUE(u32, columns)) {    \
-    const u32 columns = state->columns;                                                                  \
-    EACH_ROW {                                                                                           \
-      const type* x = state->x + row * columns;                                                          \
-      type* y = state->y + row * columns;                                                                \
-      ROW_LARGEST(largest, type, LOAD)                                                                   \
-      f32 sum = 0.0f;                                                                                    \
-      for (u32 k = 0; k < columns; ++k) {                                                                \
-        const f32 e = lane_exp_f32(LOAD(x[k]) - largest);                                                \
-        y[k] = STORE(e);                                                                                 \
-        sum = sum + e;                                                                                   \
-      }                                                                                                  \
-      const f32 scale = 1.0f / sum;                                                                      \
-      for (u32 k = 0; k < columns; ++k) y[k] = STORE(tessera_f32(LOAD(y[k]) * scale));                   \
-    }                                                                                                    \
-  }                                                                                                      \
-  VERTEX_MULTI(RowLogSoftmax_##type, IN(type, x), OUT(type, y), VALUE(u32, rows), VALUE(u32, columns)) { \
-    const u32 columns = state->columns;                                                                  \
-    EACH_ROW {                                                                                           \
-      const type* x = state->x + row * columns;                                                          \
-      type* y = state->y + row * columns;                                                                \
-      ROW_LARGEST(largest, type, LOAD)                                                                   \
-      f32 sum = 0.0f;                                                                                    \
-      for (u32 k = 0; k < columns; ++k) sum = sum + lane_exp_f32(LOAD(x[k]) - largest);                  \
-      const f32 shift = lane_log_f32(sum);                                                               \
-      for (u32 k = 0; k < columns; ++k) y[k] = STORE(tessera_f32((LOAD(x[k]) - largest) - shift));       \
-    }                                                                                                    \
-  }                                                                                                      \
-  VERTEX_MULTI(RowHardmax_##type, IN(type, x), OUT(type, y), VALUE(u32, rows), VALUE(u32, columns)) {    \
-    const u32 columns = state->columns;                                                                  \
-    EACH_ROW {                                                                                           \
-      const type* x = state->x + row * columns;                                                          \
-      type* y = state->y + row * columns;                                                                \
-      f32 best = LOAD(x[0]);                                                                             \
-      u32 where = 0;                                                                                     \
-      for (u32 k = 1; k < columns; ++k) {                                                                \
-        const f32 v = LOAD(x[k]);                                                                        \
-        if (ABOVE(v, best)) best = v, where = k;                                                         \
-      }                                                                                                  \
-      for (u32 k = 0; k < columns; ++k) y[k] = STORE(k == where ? 1.0f : 0.0f);                          \
-    }                                                                                                    \
+#define ROW_SOFTMAX(type, LOAD, STORE)                                                                               \
+  VERTEX_MULTI(RowSoftmax_##type, IN_ELEMENTWISE(type, x), OUT(type, y), VALUE(u32, rows), VALUE(u32, columns)) {    \
+    const u32 columns = state->columns;                                                                              \
+    EACH_ROW {                                                                                                       \
+      const type* x = state->x + row * columns;                                                                      \
+      type* y = state->y + row * columns;                                                                            \
+      ROW_LARGEST(largest, type, LOAD)                                                                               \
+      f32 sum = 0.0f;                                                                                                \
+      for (u32 k = 0; k < columns; ++k) {                                                                            \
+        const f32 e = lane_exp_f32(LOAD(x[k]) - largest);                                                            \
+        y[k] = STORE(e);                                                                                             \
+        sum = sum + e;                                                                                               \
+      }                                                                                                              \
+      const f32 scale = 1.0f / sum;                                                                                  \
+      for (u32 k = 0; k < columns; ++k) y[k] = STORE(tessera_f32(LOAD(y[k]) * scale));                               \
+    }                                                                                                                \
+  }                                                                                                                  \
+  VERTEX_MULTI(RowLogSoftmax_##type, IN_ELEMENTWISE(type, x), OUT(type, y), VALUE(u32, rows), VALUE(u32, columns)) { \
+    const u32 columns = state->columns;                                                                              \
+    EACH_ROW {                                                                                                       \
+      const type* x = state->x + row * columns;                                                                      \
+      type* y = state->y + row * columns;                                                                            \
+      ROW_LARGEST(largest, type, LOAD)                                                                               \
+      f32 sum = 0.0f;                                                                                                \
+      for (u32 k = 0; k < columns; ++k) sum = sum + lane_exp_f32(LOAD(x[k]) - largest);                              \
+      const f32 shift = lane_log_f32(sum);                                                                           \
+      for (u32 k = 0; k < columns; ++k) y[k] = STORE(tessera_f32((LOAD(x[k]) - largest) - shift));                   \
+    }                                                                                                                \
+  }                                                                                                                  \
+  VERTEX_MULTI(RowHardmax_##type, IN(type, x), OUT(type, y), VALUE(u32, rows), VALUE(u32, columns)) {                \
+    const u32 columns = state->columns;                                                                              \
+    EACH_ROW {                                                                                                       \
+      const type* x = state->x + row * columns;                                                                      \
+      type* y = state->y + row * columns;                                                                            \
+      f32 best = LOAD(x[0]);                                                                                         \
+      u32 where = 0;                                                                                                 \
+      for (u32 k = 1; k < columns; ++k) {                                                                            \
+        const f32 v = LOAD(x[k]);                                                                                    \
+        if (ABOVE(v, best)) best = v, where = k;                                                                     \
+      }                                                                                                              \
+      for (u32 k = 0; k < columns; ++k) y[k] = STORE(k == where ? 1.0f : 0.0f);                                      \
+    }                                                                                                                \
   }
 ROW_SOFTMAX(f32, SAME, SAME)
 ROW_SOFTMAX(f16, tessera_f16_to_f32, tessera_f32_to_f16)
 
 /* (x - mean) / sqrt(variance + epsilon) * scale + bias; scale and bias move by s_row from row to row and by s_step (0
  * or 1) from column to column. mean and 1 / sqrt(...) of each row are written too. */
-#define ROW_NORM(type, LOAD, STORE)                                                                               \
-  VERTEX_MULTI(RowNorm_##type, IN(type, x), IN(f32, scale), IN(f32, bias), OUT(type, y), OUT(f32, mean),          \
-               OUT(f32, deviation), VALUE(u32, rows), VALUE(u32, columns), VALUE(u32, s_row), VALUE(u32, s_step), \
-               VALUE(f32, epsilon)) {                                                                             \
-    const u32 columns = state->columns, s_step = state->s_step;                                                   \
-    const f32 share = 1.0f / (f32)columns;                                                                        \
-    EACH_ROW {                                                                                                    \
-      const type* x = state->x + row * columns;                                                                   \
-      type* y = state->y + row * columns;                                                                         \
-      f32 sum = 0.0f, squares = 0.0f;                                                                             \
-      for (u32 k = 0; k < columns; ++k) sum = sum + LOAD(x[k]);                                                   \
-      const f32 mean = sum * share;                                                                               \
-      for (u32 k = 0; k < columns; ++k) {                                                                         \
-        const f32 d = LOAD(x[k]) - mean;                                                                          \
-        squares = tessera_fma(d, d, squares);                                                                     \
-      }                                                                                                           \
-      const f32 inverse = 1.0f / __builtin_sqrtf(squares * share + state->epsilon);                               \
-      state->mean[row] = tessera_f32(mean), state->deviation[row] = tessera_f32(inverse);                         \
-      const f32 *scale = state->scale + row * state->s_row, *bias = state->bias + row * state->s_row;             \
-      for (u32 k = 0; k < columns; ++k, scale += s_step, bias += s_step)                                          \
-        y[k] = STORE(tessera_f32(tessera_fma((LOAD(x[k]) - mean) * inverse, *scale, *bias)));                     \
-    }                                                                                                             \
+#define ROW_NORM(type, LOAD, STORE)                                                                                  \
+  VERTEX_MULTI(RowNorm_##type, IN_ELEMENTWISE(type, x), IN(f32, scale), IN(f32, bias), OUT(type, y), OUT(f32, mean), \
+               OUT(f32, deviation), VALUE(u32, rows), VALUE(u32, columns), VALUE(u32, s_row), VALUE(u32, s_step),    \
+               VALUE(f32, epsilon)) {                                                                                \
+    const u32 columns = state->columns, s_step = state->s_step;                                                      \
+    const f32 share = 1.0f / (f32)columns;                                                                           \
+    EACH_ROW {                                                                                                       \
+      const type* x = state->x + row * columns;                                                                      \
+      type* y = state->y + row * columns;                                                                            \
+      f32 sum = 0.0f, squares = 0.0f;                                                                                \
+      for (u32 k = 0; k < columns; ++k) sum = sum + LOAD(x[k]);                                                      \
+      const f32 mean = sum * share;                                                                                  \
+      for (u32 k = 0; k < columns; ++k) {                                                                            \
+        const f32 d = LOAD(x[k]) - mean;                                                                             \
+        squares = tessera_fma(d, d, squares);                                                                        \
+      }                                                                                                              \
+      const f32 inverse = 1.0f / __builtin_sqrtf(squares * share + state->epsilon);                                  \
+      state->mean[row] = tessera_f32(mean), state->deviation[row] = tessera_f32(inverse);                            \
+      const f32 *scale = state->scale + row * state->s_row, *bias = state->bias + row * state->s_row;                \
+      for (u32 k = 0; k < columns; ++k, scale += s_step, bias += s_step)                                             \
+        y[k] = STORE(tessera_f32(tessera_fma((LOAD(x[k]) - mean) * inverse, *scale, *bias)));                        \
+    }                                                                                                                \
   }
 ROW_NORM(f32, SAME, SAME)
 ROW_NORM(f16, tessera_f16_to_f32, tessera_f32_to_f16)
@@ -196,21 +196,21 @@ ROW_LRN(f32, SAME, SAME)
 ROW_LRN(f16, tessera_f16_to_f32, tessera_f32_to_f16)
 
 /* Running sums; exclusive: without the element itself; reverse: from the end. f16 sums are f32. */
-#define ROW_CUM_SUM(type, sum_type, LOAD, STORE, ADD)                                              \
-  VERTEX_MULTI(RowCumSum_##type, IN(type, x), OUT(type, y), VALUE(u32, rows), VALUE(u32, columns), \
-               VALUE(u32, exclusive), VALUE(u32, reverse)) {                                       \
-    const u32 columns = state->columns;                                                            \
-    const i32 step = state->reverse ? -1 : 1;                                                      \
-    EACH_ROW {                                                                                     \
-      const type* x = state->x + row * columns + (state->reverse ? columns - 1 : 0);               \
-      type* y = state->y + row * columns + (state->reverse ? columns - 1 : 0);                     \
-      sum_type sum = 0;                                                                            \
-      for (u32 k = columns; k; --k, x += step, y += step) {                                        \
-        const sum_type next = ADD(sum, LOAD(*x));                                                  \
-        *y = STORE(state->exclusive ? sum : next);                                                 \
-        sum = next;                                                                                \
-      }                                                                                            \
-    }                                                                                              \
+#define ROW_CUM_SUM(type, sum_type, LOAD, STORE, ADD)                                                          \
+  VERTEX_MULTI(RowCumSum_##type, IN_ELEMENTWISE(type, x), OUT(type, y), VALUE(u32, rows), VALUE(u32, columns), \
+               VALUE(u32, exclusive), VALUE(u32, reverse)) {                                                   \
+    const u32 columns = state->columns;                                                                        \
+    const i32 step = state->reverse ? -1 : 1;                                                                  \
+    EACH_ROW {                                                                                                 \
+      const type* x = state->x + row * columns + (state->reverse ? columns - 1 : 0);                           \
+      type* y = state->y + row * columns + (state->reverse ? columns - 1 : 0);                                 \
+      sum_type sum = 0;                                                                                        \
+      for (u32 k = columns; k; --k, x += step, y += step) {                                                    \
+        const sum_type next = ADD(sum, LOAD(*x));                                                              \
+        *y = STORE(state->exclusive ? sum : next);                                                             \
+        sum = next;                                                                                            \
+      }                                                                                                        \
+    }                                                                                                          \
   }
 ROW_CUM_SUM(f32, f32, SAME, SAME, SUM)
 ROW_CUM_SUM(f16, f32, tessera_f16_to_f32, tessera_f32_to_f16, SUM)

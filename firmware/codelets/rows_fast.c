@@ -66,8 +66,9 @@ static inline void apply_row(const f16* x, const f32* scale, const f32* bias, f1
 }
 
 /* Layer normalisation with the moments of RowMoments_f16. scale and bias are those of the columns. */
-VERTEX_MULTI(RowApply_f16, IN(f16, x, 8), IN(f32, moments), IN(f32, scale, 8), IN(f32, bias, 8), OUT(f16, y, 8),
-             OUT(f32, mean), OUT(f32, deviation), VALUE(u32, rows), VALUE(u32, columns), VALUE(f32, epsilon)) {
+VERTEX_MULTI(RowApply_f16, IN_ELEMENTWISE(f16, x, 8), IN(f32, moments), IN(f32, scale, 8), IN(f32, bias, 8),
+             OUT(f16, y, 8), OUT(f32, mean), OUT(f32, deviation), VALUE(u32, rows), VALUE(u32, columns),
+             VALUE(f32, epsilon)) {
   const u32 columns = state->columns;
   const f32 share = 1.0f / (f32)columns;
   u32 begin, end;
@@ -146,7 +147,7 @@ static inline void scale_row(f16* y, u32 vectors, f32 scale) {
 #endif
 }
 
-VERTEX_MULTI(RowSoftmaxFast_f16, IN(f16, x, 8), OUT(f16, y, 8), VALUE(u32, rows), VALUE(u32, columns)) {
+VERTEX_MULTI(RowSoftmaxFast_f16, IN_ELEMENTWISE(f16, x, 8), OUT(f16, y, 8), VALUE(u32, rows), VALUE(u32, columns)) {
   const u32 columns = state->columns, vectors = columns / 4;
   for (u32 row = worker; row < state->rows; row += 6) {
     const f16* x = state->x + row * columns;
