@@ -39,6 +39,7 @@ struct Family {
 
 /// One function a file; vertex_cases.cpp joins them. The elementwise family takes what no other claims.
 [[nodiscard]] Family elementwise_cases();
+[[nodiscard]] std::vector<Family> amp_cases();
 [[nodiscard]] std::vector<Family> copy_cases();
 [[nodiscard]] std::vector<Family> reduce_cases();
 [[nodiscard]] std::vector<Family> map_cases();

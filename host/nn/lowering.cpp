@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "host/nn/amp_rules.h"
+#include "host/nn/fuse.h"
 #include "host/nn/outline.h"
 #include "hw/error.h"
 
@@ -30,7 +32,9 @@ Lowering::Lowering(const Model& model, const Options& options, graph::Graph& gra
 
 void Lowering::check() const {
   std::vector<std::string> refused;
-  for (const Node& node : model_.nodes) {
+  for (std::size_t i = 0; i < model_.nodes.size(); ++i) {
+    if (fusion_ && fusion_->taken_along(i)) continue;
+    const Node& node = model_.nodes[i];
     const Rule* rule = find_rule(node.op);
     const std::string why = rule == nullptr ? "no lowering" : rule->refuse == nullptr ? "" : rule->refuse(model_, node);
     if (!why.empty()) refused.push_back(fmt::format("node '{}' ({}): {}", node.name, name_of(node.op), why));
@@ -41,9 +45,14 @@ void Lowering::check() const {
 }
 
 void Lowering::run() {
-  check();
   const std::vector<Cluster> clusters =
       options_.outline ? find_clusters(model_, kLeastOutlined) : std::vector<Cluster>();
+  std::vector<std::size_t> cuts;
+  for (const Cluster& each : clusters)
+    for (std::size_t k = 0; k <= each.count; ++k) cuts.push_back(each.first + k * each.length);
+  std::sort(cuts.begin(), cuts.end());
+  fusion_ = std::make_shared<const Fusion>(model_, cuts);
+  check();
   auto cluster = clusters.begin();
   for (std::size_t i = 0; i < model_.nodes.size();) {
     if (cluster != clusters.end() && cluster->first == i) {
@@ -61,10 +70,15 @@ void Lowering::run() {
 }
 
 void Lowering::lower_one(std::size_t index) {
-  const Node& node = model_.nodes[index];
+  if (fusion_ && fusion_->inside(index)) return;
+  const Fused* fused = fusion_ ? fusion_->ending_at(index) : nullptr;
+  const Node& node = model_.nodes[fused != nullptr ? fused->head : index];
   std::vector<Program> before;
   before.swap(builder_.steps());
-  find_rule(node.op)->lower(*this, node);
+  if (fused != nullptr)
+    lower_fused(*this, *fused);
+  else
+    find_rule(node.op)->lower(*this, node);
   before.swap(builder_.steps());
   if (!before.empty()) builder_.steps().push_back(Program::sequence(std::move(before), node.name));
 }
@@ -92,16 +106,15 @@ const model::Tensor* Lowering::keep(model::Tensor tensor) {
 }
 
 std::uint64_t weight_bytes(const Model& model, const Node& node) {
-  const bool weighted = node.op == Op::MatMul || node.op == Op::Gemm || node.op == Op::Conv;
+  const bool weighted = node.op == Op::MatMul || node.op == Op::Gemm || node.op == Op::Conv ||
+                        node.op == Op::ConvTranspose;
   if (!weighted || !model.value(node.inputs.at(1)).constant) return 0;
   return model.value(node.inputs.at(1)).constant->data.size();
 }
 
 const Rule* find_rule(Op op) {
   static const std::vector<const Rule*> kTable = [] {
-    static std::vector<std::vector<Rule>> families = {view_rules(),   basic_rules(), matrix_rules(), pad_rules(),
-                                                      index_rules(),  sort_rules(),  pool_rules(),   recurrent_rules(),
-                                                      reduce_rules(), einsum_rules()};
+    static std::vector<std::vector<Rule>> families = {view_rules(), basic_rules(), matrix_rules(), pad_rules(), index_rules(), sort_rules(), pool_rules(), recurrent_rules(), reduce_rules(), einsum_rules(), conv_rules()};
     std::vector<const Rule*> table;
     for (const auto& family : families)
       for (const Rule& rule : family) {

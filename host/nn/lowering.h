@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,8 @@
 #include "host/nn/operators.h"
 
 namespace tessera::nn {
+
+class Fusion;
 
 /// State of lowering one model. Rules read operands by operand() or materialised() and set view() of every output.
 class Lowering {
@@ -47,6 +50,8 @@ class Lowering {
   [[nodiscard]] Operand operand(model::ValueId id);
   /// Lowers one node by its rule, its steps in a sequence of its name.
   void lower_one(std::size_t node);
+  /// Takes over which nodes go with which products: for a part of the model that is lowered by itself.
+  void fuse_as(const Lowering& other) { fusion_ = other.fusion_; }
   /// Makes a value readable by the host under its name, as the result of `node`.
   void expose(model::ValueId id, const std::string& node);
   /// Keeps a constant that a rule made for as long as the lowering.
@@ -65,6 +70,7 @@ class Lowering {
   std::deque<model::Tensor> made_;    ///< constants made by rules; addresses stay
   std::vector<PlanNote> notes_;
   std::uint64_t all_weight_bytes_ = 0;
+  std::shared_ptr<const Fusion> fusion_;  ///< null: none
 };
 
 /// How an operator is lowered. Its gradient will stand beside `lower`.
@@ -87,6 +93,7 @@ struct Rule {
 [[nodiscard]] std::vector<Rule> pool_rules();
 [[nodiscard]] std::vector<Rule> recurrent_rules();
 [[nodiscard]] std::vector<Rule> reduce_rules();
+[[nodiscard]] std::vector<Rule> conv_rules();
 
 /// The rule of an operator, nullptr if there is none.
 [[nodiscard]] const Rule* find_rule(model::Op op);

@@ -1,6 +1,9 @@
-// MatMul and Gemm on f32: products in the planner's blocks (matmul.cpp, matmul_plan.h).
+// MatMul and Gemm: on the AMP unit (amp_matmul.h), or, where that is faster for f32, as chains of multiply-adds in the
+// planner's blocks (matmul.cpp, matmul_plan.h).
 #include <algorithm>
 
+#include "host/nn/amp_matmul.h"
+#include "host/nn/amp_rules.h"
 #include "host/nn/lowering.h"
 #include "hw/error.h"
 
@@ -19,7 +22,8 @@ constexpr double kMostShare = 0.9;  // what one product may at most take
 
 class Products {
  public:
-  explicit Products(Lowering& lowering) : lowering_(lowering), builder_(lowering.builder()) {}
+  Products(Lowering& lowering, const Node& node, const Fused* fused)
+      : lowering_(lowering), builder_(lowering.builder()), fused_(fused), type_(type_of(lowering.out(node).type)) {}
 
   /// Each constant operand may take a tile's memory in proportion to its size, and always its share of one copy.
   [[nodiscard]] MatmulLimits limits(const Node& node) const {
@@ -39,10 +43,50 @@ class Products {
     return results;
   }
 
+  /// One product [.., m, k] x [k, n] by the faster way.
+  Tensor product(const Node& node, const MatmulOperands& operands, const graph::Shape& shape) {
+    if (on_amp(node, operands, 1)) {
+      AmpMatmul given;
+      given.a = operands.a;
+      given.b = operands.b;
+      given.shape = shape;
+      given.fused = fused_;
+      if (operands.bias) {
+        const model::Tensor& bias = *operands.bias->constant;
+        for (std::int64_t i = 0; i < bias.elements(); ++i) given.bias.push_back(static_cast<float>(bias.real(i)));
+      }
+      return lower_amp_matmul(lowering_, node, given);
+    }
+    MatmulOperands flat = operands;
+    flat.a = flat.a.reshape({flat.a.elements() / flat.a.shape().back(), flat.a.shape().back()});
+    return products(node, {flat})[0].reshape(shape);
+  }
+
+  /// f16 always; f32 if its plan takes fewer cycles. A computed bias is the other way's.
+  bool on_amp(const Node& node, const MatmulOperands& operands, std::uint64_t planes) {
+    if (type_ == graph::Type::f16) return true;
+    if (operands.bias && !operands.bias->is_constant()) return false;
+    const auto k = static_cast<std::int64_t>(operands.a.shape().back());
+    const auto m = static_cast<std::int64_t>(operands.a.elements()) / k / static_cast<std::int64_t>(planes);
+    const Operand& b = operands.b;
+    const auto n = b.is_constant() ? b.constant->shape.back() : static_cast<std::int64_t>(b.view.shape().back());
+    const AmpPlan amp =
+        plan_amp(amp_matmul_task(lowering_, node, type_, static_cast<std::int64_t>(planes), m, k, n, b.is_constant()));
+    MatmulTask task;
+    task.m = m, task.k = k, task.n = n;
+    task.tiles = std::max(1U, builder_.tiles() / static_cast<unsigned>(planes));
+    const MatmulLimits most = limits(node);
+    task.tile_bytes = most.tile_bytes, task.weight_bytes = most.weight_bytes;
+    task.constant_b = b.is_constant();
+    task.rows_in_place = planes == 1;
+    return amp.fits && amp.cycles() < plan_matmul(task).cycles();
+  }
+
   Tensor zeros(const graph::Shape& shape, const std::string& name) {
     const model::Shape extents(shape.begin(), shape.end());
-    if (graph::element_count(shape) == 0) return builder_.linear(graph::Type::f32, shape, name);
-    return builder_.linear_constant(model::Tensor(model::Type::f32, extents), name);
+    if (graph::element_count(shape) == 0) return builder_.linear(type_, shape, name);
+    return builder_.linear_constant(
+        model::Tensor(type_ == graph::Type::f16 ? model::Type::f16 : model::Type::f32, extents), name);
   }
 
   Tensor matmul(const Node& node, const graph::Shape& shape) {
@@ -59,7 +103,7 @@ class Products {
             lowering_.keep(reshaped(*b.constant, {static_cast<std::int64_t>(k), static_cast<std::int64_t>(n)}));
       else
         b.view = b.view.reshape({k, n});
-      return products(node, {{a.reshape({a.elements() / k, k}), b, {}}})[0].reshape(shape);
+      return product(node, {a, b, {}}, shape);
     }
     const model::Shape outer = model::broadcast(outer_shape(a.shape()), outer_shape(b_shape));
     const auto planes = static_cast<std::uint64_t>(model::element_count(outer));
@@ -69,6 +113,15 @@ class Products {
     const Tensor all_a = a.broadcast_to(wide_a).reshape({planes, m, k});
     const Tensor all_b =
         lowering_.materialised(node.inputs[1]).reshape(b_shape).broadcast_to(wide_b).reshape({planes, k, n});
+    if (on_amp(node, {all_a, {all_b, nullptr}, {}}, planes)) {
+      AmpMatmul given;
+      given.a = all_a;
+      given.b = {all_b, nullptr};
+      given.batched = true;
+      given.shape = shape;
+      if (shape.size() < 2) given.shape = {planes, m, n};
+      return lower_amp_matmul(lowering_, node, given).reshape(shape);
+    }
     std::vector<MatmulOperands> list;
     for (std::uint64_t p = 0; p < planes; ++p) list.push_back({all_a[p], {all_b[p], nullptr}, {}});
     const auto results = products(node, list);
@@ -77,7 +130,20 @@ class Products {
     return Tensor::concat(stacked, 0).reshape(shape);
   }
 
-  static model::Tensor scalar(float value) { return model::Tensor(model::Type::f32, {}, std::vector<float>{value}); }
+  [[nodiscard]] model::Tensor scalar(float value) const {
+    model::Tensor result(model_type(), {});
+    store(result, 0, value);
+    return result;
+  }
+  [[nodiscard]] model::Type model_type() const {
+    return type_ == graph::Type::f16 ? model::Type::f16 : model::Type::f32;
+  }
+  static void store(model::Tensor& tensor, std::int64_t i, float value) {
+    if (tensor.type == model::Type::f16)
+      tensor.set(i, model::to_half(value));
+    else
+      tensor.set(i, value);
+  }
   static model::Shape outer_shape(const graph::Shape& shape) { return {shape.begin(), shape.end() - 2}; }
   static model::Tensor reshaped(model::Tensor tensor, model::Shape shape) {
     tensor.shape = std::move(shape);
@@ -85,18 +151,18 @@ class Products {
   }
 
   /// alpha op(B) of a constant, row-major [k, n].
-  static model::Tensor scaled(const model::Tensor& b, bool transposed, float alpha) {
+  model::Tensor scaled(const model::Tensor& b, bool transposed, float alpha) {
     const std::int64_t k = b.shape[transposed ? 1 : 0], n = b.shape[transposed ? 0 : 1];
-    model::Tensor result(model::Type::f32, {k, n});
+    model::Tensor result(model::Type::f32, {k, n});  // f32 of f16 too: rounded once, where it is placed
     for (std::int64_t i = 0; i < k; ++i)
       for (std::int64_t j = 0; j < n; ++j)
-        result.set(i * n + j, alpha * b.at<float>(transposed ? j * k + i : i * n + j));
+        result.set(i * n + j, alpha * static_cast<float>(b.real(transposed ? j * k + i : i * n + j)));
     return result;
   }
 
   Tensor gemm(const Node& node, const graph::Shape& shape) {
     const auto& g = std::get<model::GemmAttributes>(node.attributes);
-    if (graph::element_count(shape) == 0) return builder_.linear(graph::Type::f32, shape, node.name);
+    if (graph::element_count(shape) == 0) return builder_.linear(type_, shape, node.name);
     MatmulOperands product;
     product.a = lowering_.materialised(node.inputs[0]);
     if (g.transpose_a) product.a = product.a.transpose();
@@ -113,10 +179,10 @@ class Products {
       product.bias = bias(node, g.beta, shape[1]);
       added = product.bias.has_value() && product.a.dim(1) > 0;
     }
-    Tensor result = product.a.dim(1) == 0 ? zeros(shape, node.name) : products(node, {product})[0];
+    Tensor result = product.a.dim(1) == 0 ? zeros(shape, node.name) : this->product(node, product, shape);
     if (alpha != 1.0F)
-      result = lower_binary(builder_, "Mul_f32", {result, nullptr}, {{}, lowering_.keep(scalar(alpha))}, shape,
-                            graph::Type::f32, node.name);
+      result = lower_binary(builder_, binary_codelet(Op::Mul, model_type()), {result, nullptr},
+                            {{}, lowering_.keep(scalar(alpha))}, shape, type_, node.name);
     if (!added) result = add_c(node, g.beta, result);
     return result;
   }
@@ -128,12 +194,12 @@ class Products {
     if (!row) return std::nullopt;
     const Operand given = lowering_.operand(node.inputs[2]);
     if (!given.is_constant()) {
-      if (beta != 1.0F) return std::nullopt;
+      if (beta != 1.0F || type_ == graph::Type::f16) return std::nullopt;
       return Operand{given.view.broadcast_to({1, n}).reshape({n}), nullptr};
     }
     model::Tensor values(model::Type::f32, {static_cast<std::int64_t>(n)});
     for (std::int64_t i = 0; i < values.elements(); ++i)
-      values.set(i, beta * given.constant->at<float>(given.elements() == 1 ? 0 : i));
+      values.set(i, beta * static_cast<float>(given.constant->real(given.elements() == 1 ? 0 : i)));
     return Operand{{}, lowering_.keep(std::move(values))};
   }
 
@@ -141,34 +207,44 @@ class Products {
     Operand c = lowering_.operand(node.inputs[2]);
     if (beta != 1.0F && c.is_constant()) {
       model::Tensor values = *c.constant;
-      for (std::int64_t i = 0; i < values.elements(); ++i) values.set(i, beta * values.at<float>(i));
+      for (std::int64_t i = 0; i < values.elements(); ++i) store(values, i, beta * static_cast<float>(values.real(i)));
       c.constant = lowering_.keep(std::move(values));
     } else if (beta != 1.0F) {
-      c.view = lower_binary(builder_, "Mul_f32", c, {{}, lowering_.keep(scalar(beta))}, c.view.shape(),
-                            graph::Type::f32, node.name);
+      c.view = lower_binary(builder_, binary_codelet(Op::Mul, model_type()), c, {{}, lowering_.keep(scalar(beta))},
+                            c.view.shape(), type_, node.name);
     }
-    return lower_binary(builder_, "Add_f32", {product, nullptr}, c, product.shape(), graph::Type::f32, node.name);
+    return lower_binary(builder_, binary_codelet(Op::Add, model_type()), {product, nullptr}, c, product.shape(), type_,
+                        node.name);
   }
 
   Lowering& lowering_;
   Builder& builder_;
+  const Fused* fused_;
+  graph::Type type_;
 };
 
-std::string only_f32(const Model& model, const Node& node) {
+std::string only_float(const Model& model, const Node& node) {
   const model::Type type = model.value(node.outputs.at(0)).type;
-  return type == model::Type::f32 ? "" : "no codelet for " + std::string(name_of(type)) + ", use f32";
+  return type == model::Type::f32 || type == model::Type::f16
+             ? ""
+             : "no codelet for " + std::string(name_of(type)) + ", use f32";
 }
 
-void lower_matmul(Lowering& lowering, const Node& node) {
-  lowering.view(node.outputs[0]) = Products(lowering).matmul(node, shape_of(lowering.out(node).shape));
-}
+void lower_matmul(Lowering& lowering, const Node& node) { lower_matmul_with(lowering, node, nullptr); }
 
 void lower_gemm(Lowering& lowering, const Node& node) {
-  lowering.view(node.outputs[0]) = Products(lowering).gemm(node, shape_of(lowering.out(node).shape));
+  lowering.view(node.outputs[0]) = Products(lowering, node, nullptr).gemm(node, shape_of(lowering.out(node).shape));
 }
 
 }  // namespace
 
-std::vector<Rule> matrix_rules() { return {{Op::MatMul, lower_matmul, only_f32}, {Op::Gemm, lower_gemm, only_f32}}; }
+void lower_matmul_with(Lowering& lowering, const Node& node, const Fused* fused) {
+  const model::ValueId result = fused != nullptr ? lowering.model().nodes[fused->last].outputs[0] : node.outputs[0];
+  lowering.view(result) = Products(lowering, node, fused).matmul(node, shape_of(lowering.out(node).shape));
+}
+
+std::vector<Rule> matrix_rules() {
+  return {{Op::MatMul, lower_matmul, only_float}, {Op::Gemm, lower_gemm, only_float}};
+}
 
 }  // namespace tessera::nn

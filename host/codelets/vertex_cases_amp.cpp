@@ -1,0 +1,136 @@
+// Products on the AMP unit, what finishes their sums, and zeros of operands.
+#include <algorithm>
+#include <array>
+
+#include "host/codelets/vertex_case_tools.h"
+
+namespace tessera::cases {
+namespace {
+
+bool half(const CodeletInfo& c) { return c.name.find("f16") != std::string::npos; }
+
+/// Random numbers of moderate size.
+void fill_small(const CodeletInfo& c, Bindings& b, std::mt19937& random,
+                const std::function<std::uint32_t(const std::string&)>& count) {
+  fill_data(c, b, random, true, count);
+}
+
+Bindings generate_product(const CodeletInfo& c, std::uint32_t size, std::mt19937& random) {
+  Bindings b = zero_values(c);
+  const std::uint32_t bytes = half(c) ? 2 : 4, load = half(c) ? 16 : 8;
+  const std::uint32_t positions = 3 + size / 6, out = 1 + below(2, random), in = 1 + below(2, random);
+  const std::uint32_t step = below(2, random) ? 32 : 16 + 32 * below(2, random);  // bytes from position to position
+  const std::uint32_t block = 6 * positions * step + 32;
+  b["positions"] = number(positions);
+  b["x_share"] = number(positions * step), b["c_share"] = number(positions * 32);
+  b["x_stride"] = number(((step - 24) / 8) & 0xffff);
+  fill_small(c, b, random, [&](const std::string& f) {
+    return f == "weights"   ? out * in * 64
+           : f == "offsets" ? out * in
+           : f == "x"       ? in * block / bytes
+                            : out * positions * 48;
+  });
+  b["weights"] = data(half(c) ? FieldType::f16 : FieldType::f32, out * in * 8 * load, random, true);
+  for (std::uint32_t o = 0; o < out; ++o)
+    for (std::uint32_t i = 0; i < in; ++i) {
+      const std::uint32_t word =
+          i * block / 8 << 16 | (i == 0 ? 0x8000 : 0) | (i + o == 0 ? 0x4000 : 0) | o * 6 * positions;
+      std::memcpy(&b["offsets"].bytes[(o * in + i) * 4], &word, 4);
+    }
+  return b;
+}
+
+double weight(const CodeletInfo& c, const Bindings& b, std::size_t i) {
+  return half(c) ? half_value(at<std::uint16_t>(b, "weights", i)) : at<float>(b, "weights", i);
+}
+
+void check_product(const CodeletInfo& c, const Bindings& before, const Bindings& after, Check& check) {
+  const std::size_t load = half(c) ? 16 : 8, bytes = half(c) ? 2 : 4, positions = 6 * value(before, "positions");
+  const auto step = static_cast<std::size_t>(24 + 8 * static_cast<std::int16_t>(value(before, "x_stride"))) / bytes;
+  const std::size_t sets = before.at("offsets").count;
+  std::vector<double> sum(after.at("c").bytes.size() / 4), largest(sum.size());
+  for (std::size_t s = 0; s < sets; ++s) {
+    const auto word = at<std::uint32_t>(before, "offsets", s);
+    for (std::size_t i = 0; i < positions; ++i)
+      for (std::size_t e = 0; e < 8; ++e)
+        for (std::size_t k = 0; k < load; ++k) {
+          const double x = element(before, *c.field("x"), (word >> 16) * 8 / bytes + i * step + k);
+          const std::size_t to = ((word & 0x3fff) + i) * 8 + e;
+          sum[to] += x * weight(c, before, (s * 8 + e) * load + k);
+          largest[to] += std::fabs(x * weight(c, before, (s * 8 + e) * load + k));
+        }
+  }
+  for (std::size_t i = 0; i < sum.size(); ++i)
+    check("c", i, at<float>(after, "c", i), sum[i], 1e-6 * largest[i] + 1e-30);
+}
+
+Bindings generate_finish(const CodeletInfo& c, std::uint32_t size, std::mt19937& random) {
+  Bindings b = zero_values(c);
+  const std::uint32_t halves = half(c) ? 1 + below(2, random) : 1, parts = 1 + below(4, random), groups = size;
+  const std::uint32_t positions = 1 + below(2 * size, random), first = below(positions, random);
+  const std::uint32_t blocks = (first + groups - 1) / positions + 1;
+  b["groups"] = number(groups), b["parts"] = number(parts), b["halves"] = number(halves);
+  b["first"] = number(first), b["positions"] = number(positions), b["mode"] = number(below(3, random));
+  fill_small(c, b, random, [&](const std::string& f) {
+    return f == "terms" ? parts * halves * groups * 8 : f == "bias" ? 4 + blocks * halves * 8 : halves * groups * 8;
+  });
+  const float limits[4] = {-0.5F, -0.5F, 0.75F, 0.75F};
+  std::memcpy(b["bias"].bytes.data(), limits, sizeof limits);
+  return b;
+}
+
+void check_finish(const CodeletInfo& c, const Bindings& before, const Bindings& after, Check& check) {
+  const Field& y = *c.field("y");
+  const std::size_t halves = value(before, "halves"), parts = value(before, "parts"), groups = value(before, "groups");
+  const std::uint32_t mode = value(before, "mode");
+  for (std::size_t g = 0; g < groups; ++g)
+    for (std::size_t h = 0; h < halves; ++h)
+      for (std::size_t e = 0; e < 8; ++e) {
+        const std::size_t block = (value(before, "first") + g) / value(before, "positions");
+        float sum = at<float>(before, "terms", (h * groups + g) * 8 + e);
+        sum += at<float>(before, "bias", 4 + (block * halves + h) * 8 + e);
+        for (std::size_t p = 1; p < parts; ++p)
+          sum += at<float>(before, "terms", ((p * halves + h) * groups + g) * 8 + e);
+        const std::size_t to = (g * halves + h) * 8 + e;
+        if (c.field("addend") != nullptr) sum += static_cast<float>(element(before, *c.field("addend"), to));
+        if (mode == 1 && sum < 0) sum = 0;
+        if (mode == 2) sum = std::min(std::max(sum, -0.5F), 0.75F);
+        check("y", to, element(after, y, to), rounded(sum, y.type));
+      }
+}
+
+Bindings generate_zero(const CodeletInfo& c, std::uint32_t size, std::mt19937& random) {
+  Bindings b = zero_values(c);
+  const std::uint32_t unit = 8 * (1 + below(4, random)), blocks = 1 + below(3, random), columns = 3 * size + 4;
+  b["unit"] = number(unit), b["blocks"] = number(blocks), b["block_bytes"] = number(columns * unit);
+  fill_data(c, b, random, false,
+            [&](const std::string& f) { return f == "runs" ? size : blocks * columns * unit / (half(c) ? 2 : 4); });
+  for (std::uint32_t i = 0; i < size; ++i) {
+    const std::uint32_t word = 3 * i << 16 | below(4, random);
+    std::memcpy(&b["runs"].bytes[i * 4], &word, 4);
+  }
+  return b;
+}
+
+void check_zero(const CodeletInfo&, const Bindings& before, const Bindings& after, Check& check) {
+  std::vector<std::uint8_t> want = before.at("y").bytes;
+  const std::size_t unit = value(before, "unit");
+  for (std::size_t block = 0; block < value(before, "blocks"); ++block)
+    for (std::size_t i = 0; i < before.at("runs").count; ++i) {
+      const auto word = at<std::uint32_t>(before, "runs", i);
+      const auto begin =
+          want.begin() + static_cast<std::ptrdiff_t>(block * value(before, "block_bytes") + (word >> 16) * unit);
+      std::fill_n(begin, (word & 0xffff) * unit, std::uint8_t{0});
+    }
+  for (std::size_t i = 0; i < want.size(); ++i) check("y", i, after.at("y").bytes[i], want[i]);
+}
+
+}  // namespace
+
+std::vector<Family> amp_cases() {
+  return {{{"AmpProduct"}, generate_product, check_product},
+          {{"AmpFinish"}, generate_finish, check_finish},
+          {{"AmpZero"}, generate_zero, check_zero}};
+}
+
+}  // namespace tessera::cases

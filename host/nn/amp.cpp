@@ -1,0 +1,602 @@
+// Products on the AMP unit: operands to their tiles by exchange, one AMP vertex a tile, sums to the result's tiles by
+// exchange, and one vertex there that adds, limits and rounds. No copy of the input in another order is ever made.
+#include "host/nn/amp.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <map>
+
+#include "firmware/include/tessera/xtile_host.h"
+
+namespace tessera::nn {
+
+using graph::Tensor;
+using graph::TileMembers;
+using graph::Type;
+using graph::VariableId;
+using graph::VertexId;
+
+namespace {
+
+using Index = std::int64_t;
+
+std::uint64_t u(Index v) { return static_cast<std::uint64_t>(v); }
+Index ceil_div(Index a, Index b) { return (a + b - 1) / b; }
+
+/// Runs of elements from variables to one variable, gathered and copied at once.
+class CopyList {
+ public:
+  void add(VariableId from, Index source, Index target, Index count) {
+    if (!runs_.empty()) {
+      Run& last = runs_.back();
+      if (last.from == from && last.source + last.count == source && last.target + last.count == target) {
+        last.count += count;
+        return;
+      }
+    }
+    runs_.push_back({from, source, target, count});
+  }
+  void emit(Builder& builder, VariableId to, const std::string& name) const {
+    if (runs_.empty()) return;
+    std::map<VariableId, Tensor> flat;
+    const Tensor target = builder.flat(to);
+    std::vector<Tensor> src, dst;
+    src.reserve(runs_.size());
+    dst.reserve(runs_.size());
+    for (const Run& run : runs_) {
+      auto [it, fresh] = flat.try_emplace(run.from);
+      if (fresh) it->second = builder.flat(run.from);
+      src.push_back(it->second.slice(u(run.source), u(run.source + run.count)));
+      dst.push_back(target.slice(u(run.target), u(run.target + run.count)));
+    }
+    builder.copy(Tensor::concat(src), Tensor::concat(dst), name);
+  }
+
+ private:
+  struct Run {
+    VariableId from;
+    Index source, target, count;
+  };
+  std::vector<Run> runs_;
+};
+
+std::string zero_codelet(Type type) { return type == Type::f16 ? "AmpZero_f16" : "AmpZero_f32"; }
+
+class AmpLowering {
+ public:
+  AmpLowering(Builder& builder, const AmpProduct& product, const AmpPlan& plan, const std::string& name)
+      : builder_(builder), graph_(builder.graph()), p_(product), t_(product.task), plan_(plan), name_(name) {
+    load_ = t_.load();
+    column_ = t_.column_channels();
+    planes_ = static_cast<Index>(plan.planes.size());
+    plane_ = plan.plane_elements(t_);
+    tiles_ = plan.tiles();
+    step_ = plan.wide ? t_.stride_w : 1;
+    field_positions_ = t_.images * t_.out_h * t_.out_w;
+    in_positions_ = t_.images / t_.out_d * t_.in_d * t_.in_h * t_.in_w;
+  }
+
+  HomeLayout run() {
+    place_patch();
+    place_weights();
+    multiply();
+    return finish();
+  }
+
+ private:
+  struct Tile {
+    Index field, group, out, in;  // blocks
+  };
+  [[nodiscard]] Tile tile(Index index) const {
+    const Index split = index % plan_.splits();
+    return {index / plan_.splits(), split / (plan_.out_blocks * plan_.in_parts),
+            split / plan_.in_parts % plan_.out_blocks, split % plan_.in_parts};
+  }
+  struct Block {
+    Index image, row, column;  // first of the field
+  };
+  [[nodiscard]] Block block(Index field) const {
+    return {field / (plan_.row_blocks * plan_.column_blocks) * plan_.images,
+            field / plan_.column_blocks % plan_.row_blocks * plan_.rows, field % plan_.column_blocks * plan_.columns};
+  }
+
+  /// A variable of `elements` on each tile of the plan: [tiles][elements].
+  Tensor on_tiles(Type type, Index elements, const std::string& what) {
+    const Tensor tensor = graph_.add_variable(type, {u(tiles_), u(elements)}, name_ + " " + what);
+    for (Index i = 0; i < tiles_; ++i) graph_.map(tensor[u(i)], static_cast<unsigned>(i));
+    return tensor;
+  }
+  static VariableId variable(const Tensor& tensor) { return tensor.boxes().at(0).variable; }
+  std::vector<TileMembers> one_each(Index count) const {
+    std::vector<TileMembers> result;
+    for (Index i = 0; i < count; ++i) result.push_back({static_cast<std::uint32_t>(i), 1});
+    return result;
+  }
+  /// The same data for each of `copies` tiles: [copies][elements].
+  template <typename T>
+  Tensor constant_for(Index copies, Type type, const std::vector<T>& data, const std::string& what) {
+    std::vector<std::uint8_t> bytes(data.size() * sizeof(T));
+    if (!bytes.empty()) std::memcpy(bytes.data(), data.data(), bytes.size());
+    const Tensor tensor = graph_.add_repeated_constant(type, {data.size() * sizeof(T) / graph::size_of(type)},
+                                                       std::move(bytes), u(copies), name_ + " " + what);
+    for (Index i = 0; i < copies; ++i) graph_.map(tensor[u(i)], static_cast<unsigned>(i));
+    return tensor;
+  }
+
+  // The patch.
+
+  /// Channels are missing in a block, or zeros stand between elements: the whole patch is cleared first.
+  [[nodiscard]] bool cleared() const {
+    const bool rest = !t_.fold && t_.in_channels % load_ != 0;
+    return rest || t_.up_d * t_.up_h * t_.up_w > 1 || plan_.groups * plan_.group_blocks != t_.groups ||
+           plan_.in_blocks * plan_.in_parts != t_.in_blocks();
+  }
+
+  void place_patch() {
+    patch_ = on_tiles(p_.type, plan_.patch_elements, "operands");
+    builder_.steps().push_back(graph::Program::write_undef(patch_));
+    CopyList copies;
+    for (Index i = 0; i < tiles_; ++i) {
+      const Tile at = tile(i);
+      for (Index g = 0; g < plan_.groups; ++g)
+        for (Index b = 0; b < plan_.in_blocks; ++b) {
+          const Index group = at.group * plan_.groups + g, in = at.in * plan_.in_blocks + b;
+          const Index target = i * plan_.patch_elements + (g * plan_.in_blocks + b) * planes_ * plane_;
+          if (group < t_.groups && in < t_.in_blocks()) bring(copies, block(at.field), group, in, target);
+        }
+    }
+    if (cleared()) zero_patch();
+    copies.emit(builder_, variable(patch_), name_ + " operands");
+    if (!cleared()) zero_patch();
+  }
+
+  /// Row of the input of one image (input slices counted) that a row of a plane holds; -1: zeros.
+  [[nodiscard]] Index source_row(const Block& at, Index plane, Index image, Index row) const {
+    const auto& phase = plan_.planes[u(plane)];
+    const Index z = image % t_.out_d * t_.stride_d + phase[0] * t_.dilation_d - t_.pad_d;
+    const Index y = (at.row + row) * t_.stride_h + phase[1] - t_.pad_h;
+    if (image >= t_.images || z < 0 || z % t_.up_d != 0 || z / t_.up_d >= t_.in_d) return -1;
+    if (y < 0 || y % t_.up_h != 0 || y / t_.up_h >= t_.in_h) return -1;
+    return (image / t_.out_d * t_.in_d + z / t_.up_d) * t_.in_h + y / t_.up_h;
+  }
+
+  /// One block of input channels of a tile's patch.
+  void bring(CopyList& copies, const Block& at, Index group, Index in, Index target) {
+    const Index channel = in * load_, channels = t_.fold ? column_ : std::min(load_, t_.in_channels - channel);
+    const Index first = (p_.groups_are_channels ? group * t_.in_channels : 0) + channel;
+    const Index offset = p_.groups_are_channels ? 0 : group * in_positions_;
+    for (Index plane = 0; plane < planes_; ++plane)
+      for (Index image = 0; image < plan_.images; ++image)
+        for (Index row = 0; row < plan_.plane_rows; ++row) {
+          const Index source = source_row(at, plane, at.image + image, row);
+          const Index to = target + plane * plane_ + (image * plan_.plane_rows + row) * plan_.plane_columns * column_;
+          const Index x = at.column * t_.stride_w + plan_.planes[u(plane)][2] - t_.pad_w;
+          if (source >= 0) bring_row(copies, offset + source * t_.in_w, x, first, channels, to);
+        }
+  }
+
+  /// Columns of a row of the plane; x is that of the plane's first column.
+  void bring_row(CopyList& copies, Index row, Index x, Index channel, Index channels, Index target) {
+    auto [begin, end] = real_columns(x);
+    const Index step = plan_.wide ? 1 : t_.stride_w;  // input columns from one of the plane's to the next
+    const Index block = static_cast<Index>(p_.x.block);
+    if (step == 1 && t_.up_w == 1 && block == column_ && channels == block && channel % block == 0 && end > begin) {
+      copies.add(p_.x.variable, static_cast<Index>(p_.x.element(u(channel), u(row + x + begin))),
+                 target + begin * column_, (end - begin) * column_);
+      return;
+    }
+    for (; begin < end; ++begin) {
+      if ((x + begin * step) % t_.up_w != 0) continue;
+      for (Index c = 0; c < channels;) {
+        const Index run = std::min(channels - c, block - (channel + c) % block);
+        const Index position = row + (x + begin * step) / t_.up_w;
+        copies.add(p_.x.variable, static_cast<Index>(p_.x.element(u(channel + c), u(position))),
+                   target + begin * column_ + c, run);
+        c += run;
+      }
+    }
+  }
+
+  /// Columns of a plane that a useful position reads.
+  [[nodiscard]] Index useful_columns() const {
+    Index across = 0;
+    for (const AmpTap& tap : plan_.taps) across = std::max(across, tap.column + t_.folded() - 1);
+    return (plan_.columns - 1) * step_ + across + 1;
+  }
+  /// Those of them within the input, the plane's first being column x.
+  [[nodiscard]] std::array<Index, 2> real_columns(Index x) const {
+    const Index step = plan_.wide ? 1 : t_.stride_w, width = (t_.in_w - 1) * t_.up_w + 1, useful = useful_columns();
+    const Index begin = std::min(useful, x < 0 ? ceil_div(-x, step) : 0);
+    return {begin, std::max(begin, std::min(useful, x < width ? ceil_div(width - x, step) : 0))};
+  }
+
+  /// Zeros in everything that a useful position reads and the exchange does not bring: columns of `unit` bytes.
+  void zero_patch() {
+    std::map<std::vector<std::uint32_t>, std::vector<Index>> by_runs;  // tiles by their runs
+    for (Index i = 0; i < tiles_; ++i) {
+      const auto runs = zero_runs(block(tile(i).field));
+      if (!runs.empty()) by_runs[runs].push_back(i);
+    }
+    if (by_runs.empty()) return;
+    const auto set = graph_.add_compute_set(name_ + " borders");
+    for (const auto& [runs, tiles] : by_runs)
+      add_zeros(set, patch_, tiles, runs, column_ * t_.element_bytes(), plan_.groups * plan_.in_blocks,
+                planes_ * plane_ * t_.element_bytes(), "borders");
+    builder_.execute(set);
+  }
+
+  /// Zeros in runs of units {first << 16 | count} of a variable [tiles][...], on these tiles.
+  void add_zeros(graph::ComputeSetId set, const Tensor& where, const std::vector<Index>& tiles,
+                 const std::vector<std::uint32_t>& runs, Index unit, Index blocks, Index block_bytes,
+                 const std::string& what) {
+    std::vector<std::uint8_t> bytes(runs.size() * 4);
+    std::memcpy(bytes.data(), runs.data(), bytes.size());
+    const Tensor table =
+        graph_.add_repeated_constant(Type::u32, {runs.size()}, std::move(bytes), tiles.size(), name_ + " " + what);
+    std::vector<Tensor> parts;
+    std::vector<TileMembers> members;
+    for (std::size_t k = 0; k < tiles.size(); ++k) {
+      graph_.map(table[k], static_cast<unsigned>(tiles[k]));
+      members.push_back({static_cast<std::uint32_t>(tiles[k]), 1});
+      parts.push_back(where.slice(u(tiles[k]), u(tiles[k] + 1)));
+    }
+    const VertexId vertex = graph_.add_family(set, zero_codelet(p_.type), std::move(members), name_ + " " + what);
+    graph_.connect(vertex, "y", parts.size() == 1 ? parts[0] : Tensor::concat(parts, 0));
+    graph_.connect(vertex, "runs", table);
+    graph_.set_affine(vertex, "unit", static_cast<std::uint32_t>(unit), 0);
+    graph_.set_affine(vertex, "blocks", static_cast<std::uint32_t>(blocks), 0);
+    graph_.set_affine(vertex, "block_bytes", static_cast<std::uint32_t>(block_bytes), 0);
+  }
+
+  /// Runs of columns {first << 16 | count} of one block of channels.
+  [[nodiscard]] std::vector<std::uint32_t> zero_runs(const Block& at) const {
+    std::vector<std::uint32_t> runs;
+    const auto add = [&](Index first, Index count) {
+      constexpr Index kLongest = 4;  // columns of a run: workers share evenly
+      for (; count > 0; first += kLongest, count -= kLongest)
+        runs.push_back(static_cast<std::uint32_t>(first << 16 | std::min(count, kLongest)));
+    };
+    if (cleared()) {
+      add(0, planes_ * plan_.images * plan_.plane_rows * plan_.plane_columns);
+      return runs;
+    }
+    const Index useful = useful_columns();
+    for (Index plane = 0; plane < planes_; ++plane)
+      for (Index image = 0; image < plan_.images; ++image)
+        for (Index row = 0; row < plan_.plane_rows; ++row) {
+          const Index first = ((plane * plan_.images + image) * plan_.plane_rows + row) * plan_.plane_columns;
+          const bool real = source_row(at, plane, at.image + image, row) >= 0;
+          const Index x = at.column * t_.stride_w + plan_.planes[u(plane)][2] - t_.pad_w;
+          const auto [begin, end] = real ? real_columns(x) : std::array<Index, 2>{useful, useful};
+          add(first, begin);
+          add(first + end, useful - end);
+        }
+    return runs;
+  }
+
+  // Weights.
+
+  void place_weights() {
+    const Index sets = plan_.sets(), taps = static_cast<Index>(plan_.taps.size());
+    std::vector<std::uint32_t> offsets;
+    for (Index g = 0; g < plan_.groups; ++g)
+      for (Index o = 0; o < plan_.out_sets; ++o)
+        for (Index b = 0; b < plan_.in_blocks; ++b)
+          for (Index tap = 0; tap < taps; ++tap) offsets.push_back(offset_word(g, o, b, tap));
+    offsets_ = constant_for(tiles_, Type::u32, offsets, "offsets");
+    if (p_.constant_weights) {
+      weights_ = constant_sets();
+      return;
+    }
+    const Index elements = sets * 8 * load_;
+    weights_ = on_tiles(p_.type, elements, "weights");
+    builder_.steps().push_back(graph::Program::write_undef(weights_));
+    CopyList copies;
+    for (Index i = 0; i < tiles_; ++i) bring_weights(copies, tile(i), i * elements);
+    zero_weights(elements);
+    copies.emit(builder_, variable(weights_), name_ + " weights");
+  }
+
+  [[nodiscard]] std::uint32_t offset_word(Index g, Index o, Index b, Index tap) const {
+    const AmpTap& at = plan_.taps[u(tap)];
+    const Index element = ((g * plan_.in_blocks + b) * planes_ + at.plane) * plane_ +
+                          (at.row * plan_.plane_columns + at.column) * column_;
+    const Index sums = (g * plan_.out_sets + o) * plan_.sum_positions();
+    const bool first = b == 0 && tap == 0;
+    return static_cast<std::uint32_t>(element * t_.element_bytes() / 8) << 16 | (first ? 0x8000U : 0U) |
+           (first && g == 0 && o == 0 ? 0x4000U : 0U) | static_cast<std::uint32_t>(sums);
+  }
+
+  /// Sets of each split, once for all blocks of the field: [field blocks][splits][elements].
+  Tensor constant_sets() {
+    const Index set = 8 * load_, elements = plan_.sets() * set;
+    std::vector<std::uint8_t> data(u(plan_.splits() * elements * t_.element_bytes()), 0);
+    for (Index split = 0; split < plan_.splits(); ++split) {
+      const Tile at = tile(split);
+      Index index = split * elements;
+      for (Index g = 0; g < plan_.groups; ++g)
+        for (Index o = 0; o < plan_.out_sets; ++o)
+          for (Index b = 0; b < plan_.in_blocks; ++b)
+            for (const AmpTap& tap : plan_.taps) {
+              fill_set(data, index, at.group * plan_.groups + g, at.out * plan_.out_sets + o,
+                       at.in * plan_.in_blocks + b, tap);
+              index += set;
+            }
+    }
+    const Tensor tensor = graph_.add_repeated_constant(p_.type, {u(plan_.splits()), u(elements)}, std::move(data),
+                                                       u(plan_.field_blocks()), name_ + " weights");
+    const Tensor flat = tensor.reshape({u(tiles_), u(elements)});
+    for (Index i = 0; i < tiles_; ++i) graph_.map(flat[u(i)], static_cast<unsigned>(i));
+    return flat;
+  }
+
+  void fill_set(std::vector<std::uint8_t>& data, Index index, Index group, Index out, Index in,
+                const AmpTap& tap) const {
+    if (group >= t_.groups) return;
+    for (Index e = 0; e < 8; ++e)
+      for (Index k = 0; k < load_; ++k) {
+        const Index channel = t_.fold ? k % 4 : in * load_ + k;
+        const Index column = tap.kernel_column + (t_.fold ? k / 4 : 0);
+        if (out * 8 + e >= t_.out_channels || channel >= t_.in_channels || column >= t_.kernel_w) continue;
+        const float w = p_.constant_weights(group, out * 8 + e, channel, {tap.kernel_depth, tap.kernel_row, column});
+        const Index at = index + e * load_ + k;
+        if (t_.half) {
+          std::uint32_t bits = 0;
+          std::memcpy(&bits, &w, 4);
+          const std::uint16_t half = tessera_host_f16_of_f32(bits);
+          std::memcpy(&data[u(at * 2)], &half, 2);
+        } else {
+          std::memcpy(&data[u(at * 4)], &w, 4);
+        }
+      }
+  }
+
+  void bring_weights(CopyList& copies, const Tile& at, Index target) const {
+    const Index block = static_cast<Index>(p_.weights->block);
+    for (Index g = at.group * plan_.groups; g < (at.group + 1) * plan_.groups; ++g)
+      for (Index o = at.out * plan_.out_sets; o < (at.out + 1) * plan_.out_sets; ++o)
+        for (Index b = at.in * plan_.in_blocks; b < (at.in + 1) * plan_.in_blocks; ++b)
+          for (const AmpTap& tap : plan_.taps)
+            for (Index e = 0; e < 8; ++e, target += load_) {
+              if (g >= t_.groups || o * 8 + e >= t_.out_channels) continue;
+              const auto place = p_.weight_place(g, o * 8 + e, kernel_element(tap));
+              const Index end = std::min(place.in_end, (b + 1) * load_);
+              for (Index c = std::max(place.in_begin, b * load_); c < end;) {
+                const Index channel = place.channel + c - place.in_begin;
+                const Index run = std::min(block - channel % block, end - c);
+                copies.add(p_.weights->variable, static_cast<Index>(p_.weights->element(u(channel), u(place.position))),
+                           target + c - b * load_, run);
+                c += run;
+              }
+            }
+  }
+  [[nodiscard]] static std::array<Index, 3> kernel_element(const AmpTap& tap) {
+    return {tap.kernel_depth, tap.kernel_row, tap.kernel_column};
+  }
+
+  /// Weights that are not brought: they meet zeros of the patch or belong to no channel, and must not be NaNs.
+  void zero_weights(Index elements) {
+    const Index set_bytes = 8 * load_ * t_.element_bytes();
+    bool whole = t_.in_channels % load_ == 0 && plan_.in_parts * plan_.in_blocks == t_.in_blocks();
+    for (Index o = 0; o < t_.out_channels && whole; ++o) {
+      const auto place = p_.weight_place(0, o, kernel_element(plan_.taps[0]));
+      whole = place.in_begin == 0 && place.in_end == t_.in_channels;
+    }
+    if (whole) return;
+    std::vector<std::uint32_t> runs;
+    for (Index i = 0; i < elements * t_.element_bytes() / set_bytes; ++i)
+      runs.push_back(static_cast<std::uint32_t>(i << 16 | 1));
+    const auto set = graph_.add_compute_set(name_ + " no weights");
+    std::vector<Index> tiles;
+    for (Index i = 0; i < tiles_; ++i) tiles.push_back(i);
+    add_zeros(set, weights_, tiles, runs, set_bytes, 1, 0, "no weights");
+    builder_.execute(set);
+  }
+
+  // The product.
+
+  void multiply() {
+    const Index per_set = plan_.sum_positions() * 8;
+    sums_ = on_tiles(Type::f32, plan_.groups * plan_.out_sets * per_set, "sums");
+    const auto set = graph_.add_compute_set(name_);
+    const VertexId vertex =
+        graph_.add_family(set, t_.half ? "AmpProduct_f16" : "AmpProduct_f32", one_each(tiles_), name_);
+    const Index bytes = t_.element_bytes(), position = step_ * column_ * bytes;
+    graph_.connect(vertex, "weights", weights_);
+    graph_.connect(vertex, "offsets", offsets_);
+    graph_.connect(vertex, "x", patch_);
+    graph_.connect(vertex, "c", sums_);
+    const auto value = [&](const char* field, Index v) {
+      graph_.set_affine(vertex, field, static_cast<std::uint32_t>(v), 0);
+    };
+    value("x_share", plan_.positions * position);
+    value("c_share", plan_.positions * 32);
+    value("x_stride", ((position - 24) / 8) & 0xffff);
+    value("positions", plan_.positions);
+    graph_.set_cycles(vertex, plan_.compute_cycles);
+    builder_.execute(set);
+  }
+
+  // The result.
+
+  HomeLayout finish() {
+    const Index y_channels = t_.out_channels * (p_.groups_are_channels ? t_.groups : 1);
+    const Index y_positions = field_positions_ * (p_.groups_are_channels ? 1 : t_.groups);
+    const HomeLayout y = make_result_home(graph_, p_.type, u(y_channels), u(y_positions), name_);
+    const Index b = static_cast<Index>(y.block), halves = b / 8, parts = plan_.in_parts;
+    const std::vector<graph::TileInterval> mapping = graph_.variable(y.variable).mapping;  // variables are added
+    std::vector<Index> first_term;                                                         // of each share
+    Index total = 0;
+    std::vector<graph::TileInterval> places;
+    for (const graph::TileInterval& share : mapping) {
+      const Index groups = static_cast<Index>(share.end - share.begin) / b;
+      first_term.push_back(total);
+      places.push_back({u(total), u(total + parts * halves * groups * 8), share.tile});
+      total += parts * halves * groups * 8;
+    }
+    const Tensor terms = graph_.add_variable(Type::f32, {u(total)}, name_ + " terms");
+    for (const auto& place : places) graph_.map(terms.slice(place.begin, place.end), place.tile);
+    CopyList copies;
+    for (std::size_t s = 0; s < mapping.size(); ++s)
+      bring_terms(copies, y, static_cast<Index>(mapping[s].begin) / b, static_cast<Index>(mapping[s].end) / b,
+                  first_term[s]);
+    builder_.steps().push_back(graph::Program::write_undef(terms));
+    copies.emit(builder_, variable(terms), name_ + " sums");
+    add_finishers(y, terms, places);
+    return y;
+  }
+
+  /// Terms of groups begin .. end of the result: [parts][halves][groups][8].
+  void bring_terms(CopyList& copies, const HomeLayout& y, Index begin, Index end, Index target) const {
+    const Index halves = static_cast<Index>(y.block) / 8, positions = static_cast<Index>(y.positions);
+    for (Index part = 0; part < plan_.in_parts; ++part)
+      for (Index half = 0; half < halves; ++half)
+        for (Index g = begin; g < end; ++g, target += 8) {
+          const Index channels = g / positions * halves + half;  // set of 8 in the result
+          const Index position = g % positions;
+          Index group = 0, out = channels, at = position;
+          if (p_.groups_are_channels && t_.groups > 1) {
+            group = channels / t_.out_sets();
+            out = channels % t_.out_sets();
+          } else if (!p_.groups_are_channels) {
+            group = position / field_positions_;
+            at = position % field_positions_;
+          }
+          if (out >= t_.out_sets()) continue;  // padding of the last block: never looked at
+          copies.add(variable(sums_), sum_of(part, group, out, at), target, 8);
+        }
+  }
+
+  /// Element of `sums_` where a set's sums of a position begin.
+  [[nodiscard]] Index sum_of(Index part, Index group, Index out, Index position) const {
+    const Index image = position / (t_.out_h * t_.out_w), row = position / t_.out_w % t_.out_h,
+                column = position % t_.out_w;
+    const Index field =
+        (image / plan_.images * plan_.row_blocks + row / plan_.rows) * plan_.column_blocks + column / plan_.columns;
+    const Index split = (group / plan_.groups * plan_.out_blocks + out / plan_.out_sets) * plan_.in_parts + part;
+    const Index tile = field * plan_.splits() + split;
+    const Index flat =
+        (image % plan_.images * plan_.plane_rows + row % plan_.rows) * plan_.pitch + column % plan_.columns;
+    const Index set = group % plan_.groups * plan_.out_sets + out % plan_.out_sets;
+    return ((tile * plan_.groups * plan_.out_sets + set) * plan_.sum_positions() + flat) * 8;
+  }
+
+  void add_finishers(const HomeLayout& y, const Tensor& terms, const std::vector<graph::TileInterval>& places) {
+    const std::vector<graph::TileInterval> mapping = graph_.variable(y.variable).mapping;  // variables are added
+    const Index b = static_cast<Index>(y.block), positions = static_cast<Index>(y.positions);
+    const auto set = graph_.add_compute_set(name_ + " finish");
+    const Tensor flat = builder_.flat(y.variable);
+    // Shares are equal but for the last: a family and a vertex.
+    const std::size_t shares = mapping.size();
+    std::size_t equal = 0;
+    while (equal < shares && mapping[equal].end - mapping[equal].begin == mapping[0].end - mapping[0].begin) ++equal;
+    for (std::size_t begin = 0; begin < shares;) {
+      const std::size_t end = begin < equal ? equal : begin + 1, count = end - begin;
+      const std::uint64_t share = mapping[begin].end - mapping[begin].begin;
+      std::vector<TileMembers> members;
+      std::vector<std::uint32_t> first;
+      std::vector<float> bias;
+      const Index blocks = (static_cast<Index>(share) / b + positions - 2) / positions + 1;
+      for (std::size_t s = begin; s < end; ++s) {
+        members.push_back({mapping[s].tile, 1});
+        const Index group = static_cast<Index>(mapping[s].begin) / b;
+        first.push_back(static_cast<std::uint32_t>(group % positions));
+        append_bias(bias, group / positions * b, blocks * b);
+      }
+      const bool add = p_.addend.has_value();
+      const std::string codelet = std::string(add ? "AmpFinishAdd_" : "AmpFinish_") + (t_.half ? "f16" : "f32");
+      const VertexId vertex = graph_.add_family(set, codelet, std::move(members), name_);
+      const Tensor row = graph_.add_constant(Type::f32, {count, bias.size() / count}, bias, name_ + " bias");
+      for (std::size_t s = begin; s < end; ++s) graph_.map(row[s - begin], mapping[s].tile);
+      graph_.connect(vertex, "terms",
+                     terms.slice(places[begin].begin, places[end - 1].end)
+                         .reshape({count, places[begin].end - places[begin].begin}));
+      graph_.connect(vertex, "bias", row);
+      const auto share_of = [&](const Tensor& whole) {
+        return whole.slice(mapping[begin].begin, mapping[end - 1].end).reshape({count, share});
+      };
+      graph_.connect(vertex, "y", share_of(flat));
+      if (add) graph_.connect(vertex, "addend", share_of(builder_.flat(p_.addend->variable)));
+      const auto value = [&](const char* field, Index v) {
+        graph_.set_affine(vertex, field, static_cast<std::uint32_t>(v), 0);
+      };
+      value("groups", static_cast<Index>(share) / b);
+      value("parts", plan_.in_parts);
+      value("halves", b / 8);
+      graph_.set_values(vertex, "first", std::move(first));
+      value("positions", positions);
+      value("mode", static_cast<Index>(p_.limits.mode));
+      const std::uint64_t units = (share / 8 + 5) / 6;
+      graph_.set_cycles(vertex, 6 * (60 + units * (15 + 4 * u(plan_.in_parts - 1))));
+      begin = end;
+    }
+    builder_.execute(set);
+  }
+
+  /// Limits and the bias of `count` channels from `channel` on; 0 where there are none.
+  void append_bias(std::vector<float>& bias, Index channel, Index count) const {
+    bias.insert(bias.end(), {p_.limits.lowest, p_.limits.lowest, p_.limits.highest, p_.limits.highest});
+    for (Index c = channel; c < channel + count; ++c)
+      bias.push_back(c < static_cast<Index>(p_.bias.size()) ? p_.bias[u(c)] : 0.0F);
+  }
+
+  Builder& builder_;
+  graph::Graph& graph_;
+  const AmpProduct& p_;
+  const AmpTask& t_;
+  const AmpPlan& plan_;
+  std::string name_;
+  Index load_ = 16, column_ = 16, planes_ = 1, plane_ = 0, tiles_ = 0, step_ = 1, field_positions_ = 0,
+        in_positions_ = 0;
+  Tensor patch_, weights_, offsets_, sums_;
+};
+
+}  // namespace
+
+HomeLayout make_result_home(graph::Graph& graph, Type type, std::uint64_t channels, std::uint64_t positions,
+                            const std::string& name) {
+  const std::uint64_t found = home_block(type, channels), block = found == 0 || found == 4 ? 8 : found;
+  return make_home(graph, type, block, (channels + block - 1) / block, positions, name);
+}
+
+HomeLayout at_home(Builder& builder, const Tensor& view, std::size_t channel_axis, const std::string& name,
+                   std::uint64_t block) {
+  if (const auto found = find_home(builder.graph(), view, channel_axis); found && (block == 0 || found->block == block))
+    return *found;
+  const std::uint64_t channels = view.dim(channel_axis);
+  const std::uint64_t best = home_block(view.type(), channels);
+  if (block == 0) block = best != 0 ? best : channels < 4 ? 4 : 8;
+  const HomeLayout home = make_home(builder.graph(), view.type(), block, (channels + block - 1) / block,
+                                    view.elements() / channels, name + " by channels");
+  builder.copy(view, home_view(view.type(), home, view.shape(), channel_axis), name + " by channels");
+  return home;
+}
+
+void zero_home(Builder& builder, const HomeLayout& home, const std::string& name) {
+  graph::Graph& graph = builder.graph();
+  const Tensor flat = builder.flat(home.variable);
+  const std::uint64_t unit = home.block * graph::size_of(flat.type());
+  const auto set = graph.add_compute_set(name + " zeros");
+  for (const graph::TileInterval& share : std::vector<graph::TileInterval>(graph.variable(home.variable).mapping)) {
+    std::vector<std::uint32_t> runs;
+    for (std::uint64_t i = 0; i < (share.end - share.begin) / home.block; ++i)
+      runs.push_back(static_cast<std::uint32_t>(i << 16 | 1));
+    const Tensor table = graph.add_constant(Type::u32, {runs.size()}, runs, name + " zeros");
+    graph.map(table, share.tile);
+    const VertexId vertex = graph.add_vertex(set, zero_codelet(flat.type()), share.tile, name + " zeros");
+    graph.connect(vertex, "y", flat.slice(share.begin, share.end));
+    graph.connect(vertex, "runs", table);
+    graph.set_value(vertex, "unit", static_cast<std::uint32_t>(unit));
+    graph.set_value(vertex, "blocks", std::uint32_t{1});
+    graph.set_value(vertex, "block_bytes", std::uint32_t{0});
+  }
+  builder.steps().push_back(graph::Program::write_undef(flat));
+  builder.execute(set);
+}
+
+HomeLayout lower_amp(Builder& builder, const AmpProduct& product, const AmpPlan& plan, const std::string& name) {
+  return AmpLowering(builder, product, plan, name).run();
+}
+
+}  // namespace tessera::nn

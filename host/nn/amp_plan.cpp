@@ -1,0 +1,192 @@
+// Plans for products on the AMP unit (amp_plan.h).
+#include "host/nn/amp_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tessera::nn {
+
+namespace {
+
+constexpr std::int64_t kWorkers = 6;
+// Measured on a tile (docs/matrix.md): slots of a worker around the steps of its positions, cycles of the supervisor
+// between two sets.
+constexpr std::uint64_t kStartSlots = 25, kAccumulateSlots = 28, kSetCycles = 32;
+constexpr std::uint64_t kSuperstepCycles = 180;  // sync, release, table, first word's delay
+constexpr std::uint64_t kFinishSlots = 15, kPartSlots = 4, kFinishEntrySlots = 60;
+constexpr std::uint64_t kZeroCycles = 400;
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+/// Numbers of blocks that cut `extent` into different sizes, at most `limit`.
+std::vector<std::int64_t> cuts(std::int64_t extent, std::int64_t limit) {
+  std::vector<std::int64_t> result;
+  for (std::int64_t blocks = 1; blocks <= std::min(extent, limit);) {
+    const std::int64_t size = ceil_div(extent, blocks);
+    result.push_back(ceil_div(extent, size));
+    if (size == 1) break;
+    blocks = std::max(blocks + 1, ceil_div(extent, size - 1));
+  }
+  return result;
+}
+
+std::int64_t used_phases(std::int64_t kernel, std::int64_t dilation, std::int64_t stride) {
+  std::vector<bool> used(static_cast<std::size_t>(stride), false);
+  for (std::int64_t k = 0; k < kernel; ++k) used[static_cast<std::size_t>(k * dilation % stride)] = true;
+  return std::count(used.begin(), used.end(), true);
+}
+
+/// What does not depend on the block: phases and taps.
+void lay_taps(const AmpTask& task, AmpPlan& plan) {
+  plan.wide =
+      task.fold || (task.stride_w > 1 && used_phases(task.kernel_w, task.dilation_w, task.stride_w) == task.stride_w);
+  for (std::int64_t k = 0; k < task.kernel_d * task.kernel_h; ++k)
+    for (std::int64_t kx = 0; kx < task.kernel_w; kx += task.folded()) {
+      const std::int64_t ky = k % task.kernel_h, dy = ky * task.dilation_h, dx = kx * task.dilation_w;
+      AmpTap tap;
+      tap.kernel_depth = k / task.kernel_h;
+      tap.kernel_row = ky;
+      tap.kernel_column = kx;
+      const std::array<std::int64_t, 3> phase = {tap.kernel_depth, dy % task.stride_h,
+                                                 plan.wide ? 0 : dx % task.stride_w};
+      const auto found = std::find(plan.planes.begin(), plan.planes.end(), phase);
+      tap.plane = found - plan.planes.begin();
+      if (found == plan.planes.end()) plan.planes.push_back(phase);
+      tap.row = dy / task.stride_h;
+      tap.column = plan.wide ? dx : dx / task.stride_w;
+      plan.taps.push_back(tap);
+    }
+}
+
+void lay_patch(const AmpTask& task, AmpPlan& plan) {
+  std::int64_t down = 0, across = 0;
+  for (const AmpTap& tap : plan.taps) {
+    down = std::max(down, tap.row);
+    across = std::max(across, tap.column + task.folded() - 1);
+  }
+  const std::int64_t step = plan.wide ? task.stride_w : 1;  // columns of the plane from position to position
+  plan.plane_rows = plan.rows + down;
+  plan.pitch = plan.rows * plan.images > 1 || plan.wide ? plan.columns + across / step : plan.columns + across;
+  plan.plane_columns = plan.pitch * step;
+  const std::int64_t last = ((plan.images - 1) * plan.plane_rows + plan.rows - 1) * plan.pitch + plan.columns;
+  plan.positions = std::max<std::int64_t>(3, ceil_div(last, kWorkers));
+  const std::int64_t column = task.column_channels(), blocks = plan.groups * plan.in_blocks;
+  const std::int64_t planes = static_cast<std::int64_t>(plan.planes.size());
+  std::int64_t end = 0;  // of what the last block's taps read
+  for (const AmpTap& tap : plan.taps)
+    end = std::max(end, tap.plane * plan.plane_elements(task) + (tap.row * plan.plane_columns + tap.column) * column +
+                            (plan.sum_positions() - 1) * step * column + task.load());
+  const std::int64_t block = planes * plan.plane_elements(task);
+  plan.patch_elements = (blocks - 1) * block + std::max(block, end);
+  plan.patch_elements = ceil_div(plan.patch_elements, 8) * 8;
+}
+
+void estimate(const AmpTask& task, AmpPlan& plan) {
+  const auto u = [](std::int64_t v) { return static_cast<std::uint64_t>(v); };
+  const std::uint64_t step = task.half ? 4 : 8, q = u(plan.positions);
+  const std::uint64_t sets = u(plan.sets()), firsts = u(plan.groups * plan.out_sets);
+  const std::uint64_t start = kSetCycles + kWorkers * (kStartSlots + (task.half ? 0 : 8) + step * q);
+  const std::uint64_t further = kSetCycles + kWorkers * (kAccumulateSlots + (task.half ? 0 : 8) + step * q);
+  plan.compute_cycles = firsts * start + (sets - firsts) * further + 100;
+
+  // Words brought, words of sums sent and received.
+  const bool padded = task.pad_h > 0 || task.up_h > 1 || task.up_w > 1 || task.pad_d > 0 || task.pad_w > 0 ||
+                      task.in_channels % task.column_channels() != 0 ||
+                      (task.out_h - 1) * task.stride_h + (task.kernel_h - 1) * task.dilation_h >= task.in_h ||
+                      (task.out_w - 1) * task.stride_w + (task.kernel_w - 1) * task.dilation_w >= task.in_w;
+  const std::uint64_t patch = u(plan.patch_elements * task.element_bytes()) / 4;
+  std::uint64_t words = patch;
+  if (!task.constant_weights) words += sets * 64;
+  const std::uint64_t sums = u(plan.groups * plan.out_sets * plan.images * plan.rows * plan.columns) * 8;
+  const std::uint64_t outputs =
+      u(task.groups * task.out_sets() * task.images * task.out_h * task.out_w);  // sums of eight channels in all
+  const std::uint64_t share = (outputs + task.tiles - 1) / task.tiles;
+  const std::uint64_t parts = u(plan.in_parts);
+  plan.exchange_cycles = words + std::max(sums, share * 8 * parts) + 2 * kSuperstepCycles + (padded ? kZeroCycles : 0);
+  plan.finish_cycles =
+      kWorkers * (kFinishEntrySlots + (share + kWorkers - 1) / kWorkers * (kFinishSlots + (parts - 1) * kPartSlots)) +
+      100;
+  plan.weight_bytes = sets * 260;
+  const std::uint64_t sum_bytes = u(plan.groups * plan.out_sets * plan.sum_positions()) * 32;
+  plan.bytes = plan.weight_bytes + std::max(patch * 4 + sum_bytes, sum_bytes + share * parts * 32);
+  plan.fits = plan.bytes <= task.tile_bytes && (!task.constant_weights || plan.weight_bytes <= task.weight_bytes);
+  const double all = static_cast<double>(task.groups * task.out_sets() * task.images * task.out_h * task.out_w) *
+                     static_cast<double>(task.in_blocks()) * static_cast<double>(plan.taps.size()) *
+                     static_cast<double>(step);
+  plan.useful = all / static_cast<double>(plan.compute_cycles) / static_cast<double>(plan.tiles());
+}
+
+bool better(const AmpPlan& a, const AmpPlan& b) {
+  if (a.fits != b.fits) return a.fits;
+  if (!a.fits) return a.bytes < b.bytes;
+  return a.cycles() < b.cycles();
+}
+
+/// Blocks of the field: images, rows, columns.
+std::vector<std::array<std::int64_t, 3>> field_cuts(const AmpTask& task) {
+  std::vector<std::array<std::int64_t, 3>> result;
+  const std::int64_t tiles = task.tiles;
+  for (const std::int64_t images : cuts(task.images, tiles)) {
+    const std::int64_t left = tiles / images;
+    for (const std::int64_t rows : cuts(task.out_h, left)) {
+      if (rows > 1 && images < task.images) break;  // rows are cut only where a tile has one image
+      for (const std::int64_t columns : cuts(task.out_w, left / rows)) {
+        if (columns > 8 && task.out_h > 1 && rows * 2 < task.out_h) break;  // blocks stay about square
+        result.push_back({images, rows, columns});
+      }
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+AmpPlan plan_amp(const AmpTask& task) {
+  AmpPlan base;
+  lay_taps(task, base);
+  AmpPlan best;
+  bool any = false;
+  const std::int64_t tiles = task.tiles;
+  const std::vector<std::int64_t> group_cuts = cuts(task.groups, tiles);
+  for (const auto& [images, rows, columns] : field_cuts(task)) {
+    AmpPlan plan = base;
+    plan.images = ceil_div(task.images, images);
+    plan.rows = ceil_div(task.out_h, rows);
+    plan.columns = ceil_div(task.out_w, columns);
+    plan.image_blocks = ceil_div(task.images, plan.images);
+    plan.row_blocks = ceil_div(task.out_h, plan.rows);
+    plan.column_blocks = ceil_div(task.out_w, plan.columns);
+    for (const std::int64_t groups : group_cuts) {
+      if (groups * plan.field_blocks() > tiles) break;
+      plan.groups = ceil_div(task.groups, groups);
+      plan.group_blocks = ceil_div(task.groups, plan.groups);
+      const std::int64_t left = tiles / (plan.field_blocks() * plan.group_blocks);
+      for (const std::int64_t out : cuts(task.out_sets(), left)) {
+        plan.out_sets = ceil_div(task.out_sets(), out);
+        plan.out_blocks = ceil_div(task.out_sets(), plan.out_sets);
+        for (const std::int64_t in : cuts(task.in_blocks(), plan.groups > 1 ? 1 : left / plan.out_blocks)) {
+          plan.in_blocks = ceil_div(task.in_blocks(), in);
+          plan.in_parts = ceil_div(task.in_blocks(), plan.in_blocks);
+          lay_patch(task, plan);
+          estimate(task, plan);
+          if (!any || better(plan, best)) best = plan;
+          any = true;
+        }
+      }
+    }
+  }
+  return best;
+}
+
+std::string AmpPlan::text() const {
+  return fmt::format(
+      "AMP: field {} x {} x {}, {} groups, {} of 8 output channels, {} of input channels on a tile; {} x {} x {} x {} "
+      "tiles; {} sets, {} positions a worker; about {} cycles compute ({:.0f} % useful), {} exchange, {} finish; {} "
+      "bytes "
+      "a tile, {} of them weights",
+      images, rows, columns, groups, out_sets, in_blocks, field_blocks(), group_blocks, out_blocks, in_parts, sets(),
+      positions, compute_cycles, 100 * useful, exchange_cycles, finish_cycles, bytes, weight_bytes);
+}
+
+}  // namespace tessera::nn
