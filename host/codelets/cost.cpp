@@ -37,6 +37,11 @@ CostFeatures cost_features(const CodeletInfo& info, const std::uint8_t* state) {
     const bool together = info.name.rfind("Lstm", 0) == 0;
     return {0, together ? std::ceil(v("batch") * v("units") / 6) : v("batch") * std::ceil(v("units") / 6)};
   }
+  if (info.field("c_share") != nullptr) return {0, v("positions")};  // a set of an AMP vertex
+  if (info.field("halves") != nullptr) {  // sums of products: workers share halves, then groups
+    const double units = std::ceil(v("groups") * v("halves") / 6);
+    return {units, units * v("parts")};
+  }
   // Index codelets and pooling: a worker's part.
   if (info.field("extent") != nullptr) return {v("indices"), v("indices") * v("columns")};
   if (info.field("depth") != nullptr) {
