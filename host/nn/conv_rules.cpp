@@ -25,6 +25,7 @@ namespace {
 using Index = std::int64_t;
 
 constexpr double kDataShare = 0.6;  // of a tile's memory: the rest is code, tables, lists, stacks
+constexpr double kMostShare = 0.9;  // what one product may at most take
 
 /// The last three entries, `fill` in front.
 std::array<Index, 3> three(const Extents& extents, Index fill) {
@@ -237,7 +238,7 @@ void set_amp_limits(const Lowering& lowering, const Node& node, AmpTask& task) {
   const double weights = std::max(all == 0 ? 0 : budget * own / all, 1.25 * own / lowering.options().tiles + 1024);
   task.tiles = lowering.options().tiles;
   task.weight_bytes = static_cast<std::uint64_t>(weights);
-  task.tile_bytes = static_cast<std::uint64_t>(budget + weights);
+  task.tile_bytes = static_cast<std::uint64_t>(std::min(budget + weights, lowering.options().sram_bytes * kMostShare));
 }
 
 HomeLayout planned_amp(Lowering& lowering, const Node& node, AmpProduct& product) {

@@ -49,13 +49,16 @@ class Products {
       AmpMatmul given;
       given.a = operands.a;
       given.b = operands.b;
-      given.shape = shape;
+      given.shape = operands.a.shape();
+      given.shape.back() =
+          operands.b.is_constant() ? static_cast<std::uint64_t>(operands.b.constant->shape.back()) : operands.b.view.dim(1);
       given.fused = fused_;
       if (operands.bias) {
         const model::Tensor& bias = *operands.bias->constant;
         for (std::int64_t i = 0; i < bias.elements(); ++i) given.bias.push_back(static_cast<float>(bias.real(i)));
       }
-      return lower_amp_matmul(lowering_, node, given);
+      const Tensor result = lower_amp_matmul(lowering_, node, given);
+      return result.shape() == shape ? result : result.reshape(shape);
     }
     MatmulOperands flat = operands;
     flat.a = flat.a.reshape({flat.a.elements() / flat.a.shape().back(), flat.a.shape().back()});
@@ -118,9 +121,10 @@ class Products {
       given.a = all_a;
       given.b = {all_b, nullptr};
       given.batched = true;
-      given.shape = shape;
-      if (shape.size() < 2) given.shape = {planes, m, n};
-      return lower_amp_matmul(lowering_, node, given).reshape(shape);
+      given.shape = shape_of(outer);
+      given.shape.insert(given.shape.end(), {m, n});
+      const Tensor result = lower_amp_matmul(lowering_, node, given);
+      return result.shape() == shape ? result : result.reshape(shape);
     }
     std::vector<MatmulOperands> list;
     for (std::uint64_t p = 0; p < planes; ++p) list.push_back({all_a[p], {all_b[p], nullptr}, {}});
