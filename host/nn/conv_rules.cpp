@@ -204,8 +204,8 @@ class ConvLowering {
     graph::Shape shape(y.rank(), 1);
     shape[1] = y.dim(1);
     const Tensor bias = lowering_.materialised(node_.inputs[2]).reshape(shape);
-    return lower_binary(builder_, binary_codelet(Op::Add, lowering_.out(node_).type), {y, nullptr}, {bias, nullptr},
-                        y.shape(), y.type(), node_.name + " bias");
+    return lower_binary(builder_, "MapAdd_" + type_suffix(y.type()), {y, nullptr}, {bias, nullptr}, y.shape(), y.type(),
+                        node_.name + " bias");
   }
 
   Lowering& lowering_;

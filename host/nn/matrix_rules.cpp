@@ -50,8 +50,8 @@ class Products {
       given.a = operands.a;
       given.b = operands.b;
       given.shape = operands.a.shape();
-      given.shape.back() =
-          operands.b.is_constant() ? static_cast<std::uint64_t>(operands.b.constant->shape.back()) : operands.b.view.dim(1);
+      given.shape.back() = operands.b.is_constant() ? static_cast<std::uint64_t>(operands.b.constant->shape.back())
+                                                    : operands.b.view.dim(1);
       given.fused = fused_;
       if (operands.bias) {
         const model::Tensor& bias = *operands.bias->constant;
@@ -185,7 +185,7 @@ class Products {
     }
     Tensor result = product.a.dim(1) == 0 ? zeros(shape, node.name) : this->product(node, product, shape);
     if (alpha != 1.0F)
-      result = lower_binary(builder_, binary_codelet(Op::Mul, model_type()), {result, nullptr},
+      result = lower_binary(builder_, "MapMul_" + type_suffix(type_), {result, nullptr},
                             {{}, lowering_.keep(scalar(alpha))}, shape, type_, node.name);
     if (!added) result = add_c(node, g.beta, result);
     return result;
@@ -214,10 +214,10 @@ class Products {
       for (std::int64_t i = 0; i < values.elements(); ++i) store(values, i, beta * static_cast<float>(values.real(i)));
       c.constant = lowering_.keep(std::move(values));
     } else if (beta != 1.0F) {
-      c.view = lower_binary(builder_, binary_codelet(Op::Mul, model_type()), c, {{}, lowering_.keep(scalar(beta))},
+      c.view = lower_binary(builder_, "MapMul_" + type_suffix(type_), c, {{}, lowering_.keep(scalar(beta))},
                             c.view.shape(), type_, node.name);
     }
-    return lower_binary(builder_, binary_codelet(Op::Add, model_type()), {product, nullptr}, c, product.shape(), type_,
+    return lower_binary(builder_, "MapAdd_" + type_suffix(type_), {product, nullptr}, c, product.shape(), type_,
                         node.name);
   }
 
