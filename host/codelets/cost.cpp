@@ -42,6 +42,10 @@ CostFeatures cost_features(const CodeletInfo& info, const std::uint8_t* state) {
     const double units = std::ceil(v("groups") * v("halves") / 6);
     return {units, units * v("parts")};
   }
+  if (info.field("runs") != nullptr) {  // zeros in runs: a worker's part
+    const double runs = std::ceil(v("runs") * v("blocks") / 6);
+    return {runs, runs * v("unit") / 8};
+  }
   // Index codelets and pooling: a worker's part.
   if (info.field("extent") != nullptr) return {v("indices"), v("indices") * v("columns")};
   if (info.field("depth") != nullptr) {
