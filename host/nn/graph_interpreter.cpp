@@ -136,7 +136,9 @@ void GraphInterpreter::run_member(const graph::VertexFamily& vertex, const tesse
     }
     const auto& whole = std::get<Tensor>(field.value);
     const Tensor tensor = vertex.family ? whole[member] : whole;
-    if (static_cast<unsigned>(tensor.type()) + 1 != note->type) wrong(vertex, field.name, "has another type");
+    // Sets of weights of an AMP vertex are bits of any type.
+    const bool bits = (codelet.head->flags & TESSERA_NOTE_AMP) != 0 && note == codelet.fields;
+    if (!bits && static_cast<unsigned>(tensor.type()) + 1 != note->type) wrong(vertex, field.name, "has another type");
     const std::size_t before = staged.size();
     const std::uint8_t* address = place(tensor, tile, staged);
     const bool writes = note->kind == TESSERA_KIND_OUT || note->kind == TESSERA_KIND_INOUT ||
