@@ -56,6 +56,12 @@ void tell(Context& context, const examples::Chosen& chosen, const examples::Netw
   for (const examples::Parameter& parameter : example.parameters)
     context.print(fmt::format("parameter   {:<13} {:<21} {}", parameter.name, chosen.settings.text(parameter.name),
                               parameter.what));
+  auto& json = context.result["example"] = to_json(example);
+  json["settings"] = chosen.settings.all();
+  if (example.build == nullptr) {
+    context.print("program     of the graph library, no ONNX model: tessera run example:" + example.name);
+    return;
+  }
   const model::FileContents contents = model::contents_of(network.onnx, example.name);
   std::string operators;
   std::int64_t nodes = 0;
@@ -68,8 +74,6 @@ void tell(Context& context, const examples::Chosen& chosen, const examples::Netw
   for (const model::Tensor& tensor : network.inputs)
     context.print(fmt::format("input       {} {} {}: {}", tensor.name, model::name_of(tensor.type),
                               model::to_string(tensor.shape), network.scenario));
-  auto& json = context.result["example"] = to_json(example);
-  json["settings"] = chosen.settings.all();
   json["bytes"] = network.onnx.size();
   json["values_of_weights"] = contents.parameters;
   json["operators"] = contents.operators;
@@ -94,7 +98,8 @@ int run_examples(Context& context, const ExamplesOptions& options) {
     return 0;
   }
   const examples::Chosen chosen = examples::choose(options.name, context.seed);
-  const examples::Network network = examples::build(chosen);
+  const bool program = chosen.example->build == nullptr && options.save.empty() && options.inputs.empty();
+  const examples::Network network = program ? examples::Network{} : examples::build(chosen);
   if (options.save.empty() && options.inputs.empty()) tell(context, chosen, network);
   if (!options.save.empty()) {
     model::write_file(options.save, network.onnx);

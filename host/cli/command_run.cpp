@@ -7,6 +7,7 @@
 #include "host/cli/node_check.h"
 #include "host/cli/run_report.h"
 #include "host/cli/session.h"
+#include "host/cli/wavenet_run.h"
 #include "host/golden/compare.h"
 #include "host/golden/evaluate.h"
 #include "hw/error.h"
@@ -62,6 +63,13 @@ int run_command(Context& context, const RunOptions& options) {
   const Platform platform = load_platform(options.machine.platform);
   options.machine.check(platform);
   (void)options.compile.replica_count(options.machine.chosen(platform).ipus());
+  if (is_wavenet(options.model)) {
+    FlowRequest request;
+    request.machine = options.machine;
+    request.machine.check_races = options.check;
+    request.results = options.results;
+    return run_wavenet(context, options.model, request, platform, options.check, progress);
+  }
   const LoadedModel loaded = load_model(context, options.model, options.inputs);
   const std::vector<model::Tensor> inputs =
       arrange(loaded.model, loaded.given, options.synthetic && loaded.given.empty(), context.seed);

@@ -29,6 +29,12 @@ CostFeatures cost_features(const CodeletInfo& info, const std::uint8_t* state) {
     const auto wide = static_cast<double>(m % 4 * (n / 4)), one = static_cast<double>(m % 4 * (n % 4));
     return {full + tall + wide + one, v("k") * (27 * full + 14 * tall + 12 * wide + 6 * one)};
   }
+  if (info.name.rfind("Wave", 0) == 0) {  // wavenet.c: rows of one worker; a draw looks at sums and a tile's classes
+    if (info.name == "WaveChoose")
+      return v("greedy") != 0 ? CostFeatures{0, v("rows") * v("tiles")} : CostFeatures{v("tiles") + v("rows"), 0};
+    const double rows = info.field("skips") != nullptr ? v("units") + v("skips") : v("units") * v("rows");
+    return {0, info.multi ? std::ceil(rows / 6) : rows};
+  }
   if (info.field("share") != nullptr) {  // one worker's part of a recurrent product: four rows a group
     const double products = v("groups") * v("batch");
     return {products, products * std::min(v("share"), v("vectors"))};

@@ -48,6 +48,7 @@ struct Family {
 [[nodiscard]] std::vector<Family> index_cases();
 [[nodiscard]] std::vector<Family> pool_cases();
 [[nodiscard]] std::vector<Family> recurrent_cases();
+[[nodiscard]] std::vector<Family> wavenet_cases();
 
 /// 0 .. n - 1.
 std::uint32_t below(std::uint32_t n, std::mt19937& random);

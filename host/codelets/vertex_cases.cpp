@@ -11,7 +11,8 @@ const cases::Family& family_of(const CodeletInfo& codelet) {
     std::vector<cases::Family> list = {cases::elementwise_cases()};
     for (const auto& families : {cases::amp_cases(), cases::copy_cases(), cases::map_cases(), cases::matmul_cases(),
                                  cases::index_cases(), cases::pool_cases(), cases::recurrent_cases(),
-                                 cases::reduce_cases(), cases::rows_cases()})
+                                 cases::reduce_cases(), cases::rows_cases(),
+                                 cases::wavenet_cases()})
       list.insert(list.end(), families.begin(), families.end());
     return list;
   }();

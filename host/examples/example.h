@@ -74,7 +74,7 @@ struct Example {
   std::string weights;   ///< where they come from
   std::string platform;  ///< that it is made for, if the user does not choose one
   std::vector<Parameter> parameters;
-  Network (*build)(const Settings&);
+  Network (*build)(const Settings&);  ///< null: a program of the graph library, without a model file
 };
 
 /// All examples, in the order they are listed.
@@ -91,6 +91,7 @@ struct Chosen {
 };
 /// Error (usage) for an unknown name (the nearest is told) or wrong parameters.
 [[nodiscard]] Chosen choose(const std::string& name, std::uint64_t seed);
+/// Error (usage) for an example that is no model.
 [[nodiscard]] Network build(const Chosen& chosen);
 
 }  // namespace tessera::examples

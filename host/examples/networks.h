@@ -14,6 +14,7 @@ namespace tessera::examples {
 [[nodiscard]] Example group_conv();
 [[nodiscard]] Example alexnet();
 [[nodiscard]] Example bert();
+[[nodiscard]] Example wavenet();
 
 /// Parameters that many have.
 [[nodiscard]] inline Parameter number(const std::string& name, std::int64_t value, std::int64_t least,

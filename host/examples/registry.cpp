@@ -9,7 +9,7 @@ namespace tessera::examples {
 
 const std::vector<Example>& all() {
   static const std::vector<Example> kExamples = {digits(),    fashion(),    wake_word(), lstm(), resnet50(),
-                                                 resnext50(), group_conv(), alexnet(),   bert()};
+                                                 resnext50(), group_conv(), alexnet(),   bert(), wavenet()};
   return kExamples;
 }
 
@@ -53,6 +53,11 @@ Chosen choose(const std::string& name, std::uint64_t seed) {
   return {&*found, Settings(found->parameters, given, seed, kPrefix + found->name)};
 }
 
-Network build(const Chosen& chosen) { return chosen.example->build(chosen.settings); }
+Network build(const Chosen& chosen) {
+  if (chosen.example->build == nullptr)
+    chosen.settings.refuse(chosen.example->name + " is a program of the graph library and no ONNX model",
+                           "tessera run example:" + chosen.example->name + " runs it");
+  return chosen.example->build(chosen.settings);
+}
 
 }  // namespace tessera::examples
