@@ -4,6 +4,7 @@
 
 #include "host/cli/commands.h"
 #include "host/cli/device_flow.h"
+#include "host/cli/explain.h"
 #include "host/cli/model_inputs.h"
 #include "host/cli/run_report.h"
 #include "host/executable/container.h"
@@ -19,31 +20,6 @@ struct CompileOptions {
   InputOptions inputs;
   CompileSettings settings;
 };
-
-/// What is in an executable, for people.
-void explain(Context& context, const executable::Executable& e) {
-  context.print(
-      fmt::format("executable  {} for platform {} ({} bytes of SRAM a tile)", e.name, e.platform_name, e.sram_bytes));
-  for (std::size_t p = 0; p < e.programs.size(); ++p) {
-    const executable::Program& program = e.programs[p];
-    std::uint64_t constant_words = 0, table_words = 0;
-    for (const executable::Constant& c : program.constants) constant_words += c.words.size();
-    for (const executable::TileBlob& b : program.blobs) table_words += program.contents.at(b.content).size();
-    context.print(fmt::format("program     {}: {} tiles, {} steps, {} exchange phases, {} vertex records", p,
-                              program.tiles, program.steps.size(), program.phases.size(), program.vertices.size()));
-    context.print(fmt::format("constants   {} words once; tables and lists {} words on all tiles; {} blobs of code",
-                              constant_words, table_words, program.shared.size()));
-    for (const executable::Region& r : program.regions)
-      context.print(fmt::format("region      {:<9} 0x{:05x} .. 0x{:05x}", r.name, r.begin, r.end));
-    for (const executable::Step& s : program.steps) {
-      std::string cycles = s.predicted_cycles == 0 ? "" : fmt::format("  {} cycles predicted", s.predicted_cycles);
-      context.print(fmt::format("step        0x{:05x}  {} {}{}", s.begin, s.path, s.name, cycles));
-    }
-  }
-  for (const executable::Stream& s : e.streams)
-    context.print(fmt::format("stream      {} {}: {} elements a step, {} bytes in buffer {}", s.input ? "in " : "out",
-                              s.name, s.elements, s.bytes, s.buffer));
-}
 
 int run_compile(Context& context, const CompileOptions& options) {
   if (!options.explain.empty()) {
@@ -72,6 +48,12 @@ int run_compile(Context& context, const CompileOptions& options) {
   context.result["compiler"] = compiled.report;
   context.print(
       fmt::format("executable  {} ({} bytes), compiled in {:.2f} s", options.output, bytes, compiled.seconds));
+  nlohmann::ordered_json passes = nlohmann::ordered_json::array();
+  for (const compiler::PassTime& pass : compiled.passes) {
+    context.print(fmt::format("pass        {:<10} {:.2f} s", pass.name, pass.seconds));
+    passes.push_back({{"pass", pass.name}, {"seconds", pass.seconds}});
+  }
+  context.result["passes"] = std::move(passes);
   for (const nn::PlanNote& note : compiled.notes)
     context.print(fmt::format("plan        {}: {}", note.node, note.text));
   if (!options.report.empty()) write_report(options.report, context.result);

@@ -100,6 +100,7 @@ CompiledModel compile_once(const model::Model& model, const Platform& platform, 
   result.chunk = lowered.chunk;
   replicate(result, lowered.replicas);
   result.report = std::move(compiled.report.json);
+  result.passes = std::move(compiled.report.passes);
   result.executable.interface_json = interface_json(result);
   result.seconds = seconds_since(start);
   result.exposed = settings.expose_nodes;

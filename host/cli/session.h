@@ -20,10 +20,11 @@ struct CompiledModel {
   executable::Executable executable;
   std::vector<nn::Binding> inputs, outputs;  ///< in the model's order
   std::vector<nn::PlanNote> notes;
-  std::int64_t batch = 0, chunk = 0;  ///< chunk: rows of a step on one IPU
-  nlohmann::ordered_json report;      ///< the compiler's, deterministic
-  double seconds = 0;                 ///< wall time of lowering and compiling
-  bool exposed = false;               ///< nodes' results are readable when the program has ended
+  std::vector<compiler::PassTime> passes;  ///< wall time of each pass
+  std::int64_t batch = 0, chunk = 0;       ///< chunk: rows of a step on one IPU
+  nlohmann::ordered_json report;           ///< the compiler's, deterministic
+  double seconds = 0;                      ///< wall time of lowering and compiling
+  bool exposed = false;                    ///< nodes' results are readable when the program has ended
 };
 
 struct CompileSettings {
