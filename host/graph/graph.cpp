@@ -92,12 +92,15 @@ Tensor Graph::whole(VariableId id) const {
 
 Tensor Graph::add_like(VariableId id, std::vector<std::uint8_t> data, std::string name) {
   const Variable original = variables_.at(id.index);
+  // What became a variable no longer says that its leading axis counts equal copies: the data do.
   Shape one = original.shape;
-  if (original.copies != 1) one.erase(one.begin());
+  const std::uint64_t bytes = original.elements() * size_of(original.type);
+  const std::uint64_t copies = data.empty() ? 1 : bytes / data.size();
+  if (copies != 1) one.erase(one.begin());
   (void)add_constant(original.type, one, std::move(data), std::move(name));
   Variable& v = variables_.back();
   v.shape = original.shape;
-  v.copies = original.copies;
+  v.copies = copies;
   v.mapping = original.mapping;
   return whole({static_cast<std::uint32_t>(variables_.size() - 1)});
 }
