@@ -73,6 +73,11 @@ class Machine {
   /// the first descriptors of each IPU.
   [[nodiscard]] std::vector<std::string> unheard() const;
 
+  /// Takes what a tapped tensor held when its IPU's tiles were released: row-major bytes.
+  using TapSink = std::function<void(const executable::Tap&, const executable::TensorMap&, std::size_t instance,
+                                     std::vector<std::uint8_t> bytes)>;
+  void on_tap(TapSink sink) { tap_sink_ = std::move(sink); }
+
   struct Statistics {
     unsigned rtl_tiles = 0, lockstep_tiles = 0, tlm_tiles = 0;
     LockstepTile::Counts compared;
@@ -90,7 +95,9 @@ class Machine {
   const executable::Executable& executable_;
   void open_wave();
   void superstep_begins(Cycle release);
+  void read_taps(unsigned ipu);
 
+  TapSink tap_sink_;
   std::unique_ptr<WaveFile> wave_;
   WaveEnd wave_from_, wave_to_;
   unsigned root_ = 0;            // lowest IPU of the executable

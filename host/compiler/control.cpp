@@ -66,7 +66,7 @@ class Generator {
     generate(node);
     const Address begin = as_.pc();
     as_.li(t0, executable::kFinishedCode << 8);
-    as_.x_sync(zero, t0, Zone::host);
+    wide_sync(zero, t0, Zone::host);
     // The host's acknowledge starts the entry again that it has put into the selector.
     as_.lui(t0, kSramBase >> 12);
     as_.lw(s0, static_cast<std::int32_t>(executable::kEntrySelector - kSramBase), t0);
@@ -84,6 +84,7 @@ class Generator {
     as_.sw(ra, 0, sp);
     add_step(executable::Step::Kind::control, begin, ir_.functions[f].path, "enter");
     generate(ir_.functions[f]);
+    settle_taps(ir_.functions[f].path);
     const Address end = as_.pc();
     as_.lw(ra, 0, sp);
     as_.addi(sp, sp, kFrameBytes);
@@ -110,12 +111,32 @@ class Generator {
     as_.lw(rd, low, rd);
   }
 
+  /// A sync that all tiles arrive at: tensors tapped since the last one are read at its release.
+  void wide_sync(Reg result, Reg code, Zone zone) {
+    for (const std::uint32_t tap : taps_) result_.taps.emplace_back(as_.pc(), tap);
+    taps_.clear();
+    as_.x_sync(result, code, zone);
+  }
+
+  /// What follows may change a tapped tensor, or is reached in several ways: a sync of its own.
+  void settle_taps(const std::string& path) {
+    if (taps_.empty()) return;
+    const Address begin = as_.pc();
+    wide_sync(zero, zero, Zone::internal);
+    busy_ = false;
+    add_step(executable::Step::Kind::control, begin, path, "tap");
+  }
+
   void wait_for_workers() {
     if (busy_) as_.x_sync(zero, zero, Zone::local);
     busy_ = false;
   }
 
   void generate(const Node& node) {
+    const bool reads_first = node.kind == Node::Kind::sequence || node.kind == Node::Kind::exchange ||
+                             node.kind == Node::Kind::host || node.kind == Node::Kind::sync ||
+                             node.kind == Node::Kind::tap || node.kind == Node::Kind::undef;
+    if (!reads_first) settle_taps(node.path);
     const Address begin = as_.pc();
     switch (node.kind) {
       case Node::Kind::sequence:
@@ -132,7 +153,7 @@ class Generator {
         const HostStep& s = ir_.hosts[node.index];
         as_.li(t0, (node.index + 1) << 8);
         load_slot(a0, {Slot::Kind::packets, node.index, {}, 0});
-        as_.x_sync(zero, t0, Zone::host);
+        wide_sync(zero, t0, Zone::host);
         as_.x_packet(a0);
         busy_ = false;
         add_step(executable::Step::Kind::host, begin, s.path, s.name);
@@ -140,8 +161,11 @@ class Generator {
       }
       case Node::Kind::undef:
         break;
+      case Node::Kind::tap:
+        taps_.push_back(node.index);
+        break;
       case Node::Kind::sync:
-        as_.x_sync(zero, zero, Zone::internal);
+        wide_sync(zero, zero, Zone::internal);
         busy_ = false;
         add_step(executable::Step::Kind::control, begin, node.path, "sync");
         break;
@@ -193,7 +217,7 @@ class Generator {
     if (s.index_variable != kNone) set_base(index);
     for (std::uint32_t p = 0; p < phases_[index]; ++p) {
       load_slot(a0, {Slot::Kind::exchange, index, {}, p});
-      as_.x_sync(zero, zero, Zone::internal);
+      wide_sync(zero, zero, Zone::internal);
       as_.x_exchange(a0);
       add_step(executable::Step::Kind::exchange, begin, s.path, s.name, first_phase_[index] + p);
       begin = as_.pc();
@@ -243,6 +267,7 @@ class Generator {
     as_.bind(head);
     busy_ = true;
     generate(node.children[0]);
+    settle_taps(node.path);
     begin = as_.pc();
     if (!in_register) as_.lw(t0, 0, sp);
     as_.addi(counter, counter, -1);
@@ -291,8 +316,10 @@ class Generator {
     as_.bind(head);
     busy_ = true;
     generate(node.children[0]);
+    settle_taps(node.path);
     vote(node, out, "while");
     generate(node.children[1]);
+    settle_taps(node.path);
     const Address begin = as_.pc();
     as_.jal(zero, head);
     add_step(executable::Step::Kind::control, begin, node.path, "while");
@@ -305,6 +332,7 @@ class Generator {
     const Assembler::Label join = as_.label();
     vote(node, other, "if");
     generate(node.children[0]);
+    settle_taps(node.path);
     const Address begin = as_.pc();
     as_.jal(zero, join);
     add_step(executable::Step::Kind::control, begin, node.path, "end of then");
@@ -312,6 +340,7 @@ class Generator {
     as_.bind(other);
     busy_ = false;
     generate(node.children[1]);
+    settle_taps(node.path);
     as_.bind(join);
     busy_ = busy_ || busy;
   }
@@ -347,6 +376,7 @@ class Generator {
       as_.bind(targets[i]);
       busy_ = busy_before;
       generate(node.children[i]);
+      settle_taps(node.path);
       busy_behind = busy_behind || busy_;
       if (i == cases) break;
       begin = as_.pc();
@@ -382,6 +412,7 @@ class Generator {
   std::vector<std::uint32_t> first_phase_;
   std::vector<Assembler::Label> functions_;
   Assembler::Label choose_;
+  std::vector<std::uint32_t> taps_;  // passed, not yet at a sync
   bool busy_ = false;
   bool in_function_ = false;
   unsigned loops_ = 0, frames_ = 0;

@@ -36,7 +36,8 @@ struct Control {
   Address base = 0;
   std::vector<std::uint32_t> words;
   std::vector<Slot> slots;
-  std::vector<executable::Step> steps;  ///< phases are numbered in order of exchange steps
+  std::vector<std::pair<Address, std::uint32_t>> taps;  ///< x.sync at whose release a tap's tensor is read
+  std::vector<executable::Step> steps;                  ///< phases are numbered in order of exchange steps
   std::vector<executable::EntryPoint> entries;
   Address dispatch_entry = 0;  ///< where boot goes: the choice between entry points
   Address end() const { return base + 4 * static_cast<Address>(words.size()); }

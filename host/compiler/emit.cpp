@@ -245,6 +245,11 @@ class Emitter {
     for (std::size_t h = 0; h < p_.ir.hosts.size(); ++h) {
       if (p_.ir.hosts[h].shown.valid()) add_tensor(shown_name(h), {}, p_.ir.hosts[h].shown);
     }
+    for (const auto& [sync, tap] : p_.control.taps) {
+      const std::string name = "tap " + std::to_string(tap + 1);
+      add_tensor(name, {}, p_.ir.taps[tap].tensor);
+      program_.taps.push_back({sync, p_.ir.taps[tap].names, name});
+    }
   }
 
   void steps() {

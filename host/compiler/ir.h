@@ -96,6 +96,13 @@ struct Predicate {
   unsigned bytes = 4;
 };
 
+/// A tensor that tools look at when the program gets here.
+struct TapPoint {
+  std::string path;
+  std::vector<std::string> names;
+  graph::Tensor tensor;
+};
+
 struct Node {
   enum class Kind : std::uint8_t {
     sequence,
@@ -108,7 +115,8 @@ struct Node {
     branch,
     choice,
     call,
-    undef
+    undef,
+    tap
   };
   Kind kind = Kind::sequence;
   std::string path;
@@ -140,6 +148,7 @@ struct Ir {
   std::vector<ComputeStep> computes;
   std::vector<HostStep> hosts;
   std::vector<std::vector<std::uint32_t>> undefined;  ///< variables whose contents a node of kind undef drops
+  std::vector<TapPoint> taps;
   std::vector<VertexName> vertex_names;
   std::vector<StreamLayout> streams;
   std::vector<Node> entries;    ///< as graph.entries()

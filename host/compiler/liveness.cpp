@@ -120,6 +120,11 @@ class FlowGraph {
         link(b, join);
         return join;
       }
+      case Node::Kind::tap: {
+        Touch touch;
+        for (const graph::Box& box : ir_.taps[node.index].tensor.boxes()) touch.reads.push_back(box.variable.index);
+        return step(from, node.path, "tap", touch);
+      }
       case Node::Kind::choice: {
         Touch touch;
         touch.reads.push_back(node.index);

@@ -254,6 +254,12 @@ class Lowering {
     return host_node(std::move(step));
   }
 
+  Node lower_node(const Program::Tap& p, const std::string& path) {
+    if (p.tensor.elements() == 0) return {Node::Kind::sequence, path, 0, {}, {}};
+    ir_.taps.push_back({path, p.names, p.tensor});
+    return {Node::Kind::tap, path, static_cast<std::uint32_t>(ir_.taps.size() - 1), {}, {}};
+  }
+
   Node lower_node(const Program::Abort& p, const std::string& path) {
     HostStep step;
     step.path = path;

@@ -185,6 +185,12 @@ struct Each {
     a.list(v.runs, *this);
   }
   template <typename A>
+  void operator()(A& a, Tap& v) const {
+    a.number(v.sync);
+    a.list(v.names, *this);
+    a.text(v.tensor);
+  }
+  template <typename A>
   void operator()(A& a, Step& v) const {
     numbers(a, v.begin, v.end, v.kind);
     a.text(v.path);
@@ -234,6 +240,7 @@ struct Each {
     a.list(v.constants, *this);
     a.list(v.entries, *this);
     a.list(v.tensors, *this);
+    a.list(v.taps, *this);
     a.list(v.steps, *this);
     a.list(v.phases, *this);
     a.list(v.tables, *this);
@@ -399,6 +406,10 @@ class Checker {
     }
     for (const EntryPoint& x : p.entries) range(x.pc, 4, "entry " + x.name);
     for (const TensorMap& t : p.tensors) tensor(p, t);
+    for (const Tap& t : p.taps) {
+      range(t.sync, 4, "tap " + t.tensor);
+      if (find_tensor(p, t.tensor) == nullptr || t.names.empty()) bad("tensor of tap", t.sync, "programs");
+    }
     for (const Step& s : p.steps) {
       if (s.phase != 0xFFFFFFFF && s.phase >= p.phases.size()) bad("phase index", s.phase, "programs");
     }

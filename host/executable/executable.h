@@ -89,6 +89,14 @@ struct TensorMap {
   std::vector<TensorRun> runs;  ///< cover every element once
 };
 
+/// A tensor that tools read, from outside and without time passing, when all tiles are released from the x.sync at this
+/// pc: it holds what `names` says at its first, second, .. release, then from the start again.
+struct Tap {
+  Address sync = 0;
+  std::vector<std::string> names;
+  std::string tensor;  ///< in Program::tensors; valid at that moment only
+};
+
 /// What the supervisors do at a range of program counters.
 struct Step {
   enum class Kind : std::uint8_t { prologue, exchange, compute, host, control, finish };
@@ -160,6 +168,7 @@ struct Program {
   std::vector<Constant> constants;
   std::vector<EntryPoint> entries;
   std::vector<TensorMap> tensors;
+  std::vector<Tap> taps;  ///< sorted by sync
   std::vector<Step> steps;  ///< sorted by begin, disjoint
   std::vector<Phase> phases;
   std::vector<TileTable> tables;  ///< sorted by (tile, begin)

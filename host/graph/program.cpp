@@ -68,6 +68,10 @@ Program Program::write_undef(Tensor tensor) { return {WriteUndef{std::move(tenso
 
 Program Program::print(Tensor tensor, std::string label) { return {Print{std::move(tensor), std::move(label)}}; }
 
+Program Program::tap(Tensor tensor, std::vector<std::string> names) {
+  return {Tap{std::move(tensor), std::move(names)}};
+}
+
 Program Program::abort(std::string message) { return {Abort{std::move(message)}}; }
 
 }  // namespace tessera::graph

@@ -90,13 +90,21 @@ class Program {
     Tensor tensor;
     std::string label;
   };
+  /// Tools look at the tensor from outside when the program gets here (--check): neither memory nor, but for an
+  /// internal sync where none follows at once, cycles of the machine are spent. `names`: what it stands for at the
+  /// first, second,
+  /// .. pass, then from the start again.
+  struct Tap {
+    Tensor tensor;
+    std::vector<std::string> names;
+  };
   /// Ends the run: Engine::run throws Error (wrong_result) with the message and the program path. Put it into a branch
   /// of If or Switch to abort on a condition. Nothing behind it runs; the program must be loaded again.
   struct Abort {
     std::string message;
   };
   using Node = std::variant<Sequence, Execute, Copy, Repeat, RepeatWhile, If, Switch, Call, Sync, StreamIn, StreamOut,
-                            DynamicSlice, DynamicUpdate, WriteUndef, Print, Abort>;
+                            DynamicSlice, DynamicUpdate, WriteUndef, Print, Tap, Abort>;
 
   /// An empty sequence.
   Program();
@@ -122,6 +130,7 @@ class Program {
   static Program dynamic_update(Tensor src, Tensor index, Tensor dst, std::string name = {});
   static Program write_undef(Tensor tensor);
   static Program print(Tensor tensor, std::string label);
+  static Program tap(Tensor tensor, std::vector<std::string> names);
   static Program abort(std::string message);
 
  private:

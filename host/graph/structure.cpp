@@ -122,7 +122,7 @@ class Writer {
       tensor(n.src);
     } else if constexpr (std::is_same_v<Node, Program::DynamicSlice> || std::is_same_v<Node, Program::DynamicUpdate>) {
       tensor(n.src), tensor(n.index), tensor(n.dst);
-    } else if constexpr (std::is_same_v<Node, Program::WriteUndef>) {
+    } else if constexpr (std::is_same_v<Node, Program::WriteUndef> || std::is_same_v<Node, Program::Tap>) {
       tensor(n.tensor);
     } else if constexpr (std::is_same_v<Node, Program::Print>) {
       tensor(n.tensor);

@@ -205,6 +205,10 @@ class Validator {
   }
   void check_node(const Program::WriteUndef& p, const std::string& path) { check_tensor(p.tensor, path); }
   void check_node(const Program::Print& p, const std::string& path) { check_tensor(p.tensor, path); }
+  void check_node(const Program::Tap& p, const std::string& path) {
+    check_tensor(p.tensor, path);
+    if (p.names.empty()) fail(fmt::format("a tap of {} without a name", describe(p.tensor)), path);
+  }
   void check_node(const Program::Abort& p, const std::string& path) {
     if (p.message.empty()) fail("an abort without a message", path, "say what went wrong");
   }
