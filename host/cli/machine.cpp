@@ -10,6 +10,7 @@
 
 #include "host/cli/rtl_factory.h"
 #include "host/engine/engine.h"
+#include "host/graph/tensor.h"
 #include "hw/error.h"
 #include "tlm/tile/tlm_tile.h"
 #include "verif/cosim/shutdown.h"

@@ -85,6 +85,7 @@ CompiledModel compile_once(const model::Model& model, const Platform& platform, 
   lowering.tiles = platform.tiles;
   lowering.sram_bytes = platform.sram_bytes;
   lowering.chunk = settings.chunk;
+  lowering.tap_nodes = settings.tap_nodes;
   lowering.replicas = settings.replica_count(platform.ipus());
   lowering.expose_nodes = settings.expose_nodes;
   Shutdown::check();
@@ -95,6 +96,7 @@ CompiledModel compile_once(const model::Model& model, const Platform& platform, 
   result.executable = std::move(compiled.executable);
   result.inputs = std::move(lowered.inputs);
   result.outputs = std::move(lowered.outputs);
+  result.taps = std::move(lowered.taps);
   result.notes = std::move(lowered.notes);
   result.batch = lowered.batch;
   result.chunk = lowered.chunk;
@@ -227,6 +229,31 @@ void connect(engine::Engine& engine, const CompiledModel& compiled, const std::v
   }
 }
 
+/// Gathers tapped values: each pass of a tap is one step of one value, as a stream's step is.
+class TapGatherer {
+ public:
+  TapGatherer(const CompiledModel& compiled, std::map<std::string, model::Tensor>& nodes)
+      : instances_(compiled.executable.instances.size()), nodes_(nodes) {
+    for (const nn::Binding& tap : compiled.taps) bindings_[tap.name] = &tap;
+  }
+  void take(const executable::Tap& tap, std::size_t instance, const std::vector<std::uint8_t>& bytes) {
+    const std::uint64_t pass = passes_[{instance, tap.tensor}]++;
+    const std::string& name = tap.names[pass % tap.names.size()];
+    const auto found = bindings_.find(name);
+    if (found == bindings_.end()) return;
+    const nn::Binding& binding = *found->second;
+    auto [node, is_new] = nodes_.try_emplace(name);
+    if (is_new) node->second = model::Tensor(binding.type, binding.shape);
+    nn::drain_step(binding, node->second, pass / tap.names.size() * instances_ + instance, bytes.data());
+  }
+
+ private:
+  std::size_t instances_;
+  std::map<std::string, model::Tensor>& nodes_;
+  std::map<std::string, const nn::Binding*> bindings_;
+  std::map<std::pair<std::size_t, std::string>, std::uint64_t> passes_;
+};
+
 }  // namespace
 
 DeviceRun run_compiled(Machine& machine, const CompiledModel& compiled, const std::vector<model::Tensor>& inputs,
@@ -254,6 +281,10 @@ DeviceRun run_compiled(Machine& machine, const CompiledModel& compiled, const st
   progress.phase("loading");
   engine.load();
   connect(engine, compiled, inputs, run.outputs);
+  TapGatherer taps(compiled, run.nodes);
+  if (!compiled.taps.empty())
+    machine.on_tap([&](const executable::Tap& tap, const executable::TensorMap&, std::size_t instance,
+                       const std::vector<std::uint8_t>& bytes) { taps.take(tap, instance, bytes); });
   progress.phase("running");
   try {
     run.result = engine.run();

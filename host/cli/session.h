@@ -2,6 +2,7 @@
 // compile, exec and onnx-test.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,6 +20,7 @@ namespace tessera::cli {
 struct CompiledModel {
   executable::Executable executable;
   std::vector<nn::Binding> inputs, outputs;  ///< in the model's order
+  std::vector<nn::Binding> taps;             ///< values read while the program runs; only with tap_nodes
   std::vector<nn::PlanNote> notes;
   std::vector<compiler::PassTime> passes;  ///< wall time of each pass
   std::int64_t batch = 0, chunk = 0;       ///< chunk: rows of a step on one IPU
@@ -30,6 +32,7 @@ struct CompiledModel {
 struct CompileSettings {
   std::int64_t chunk = 0;      ///< --chunk: rows a step of the batch loop; 0: by cost
   std::string replicas = "1";  ///< --replicas: IPUs that share the batch, or all
+  bool tap_nodes = false;      ///< read every node's result while the program runs (--check)
   std::string dump_directory;  ///< --dump-passes: one JSON file a pass
   bool expose_nodes = false;   ///< keep every node's result readable, as far as there is memory for it
 
@@ -46,7 +49,8 @@ struct CompileSettings {
 void read_interface(CompiledModel& compiled);
 
 struct DeviceRun {
-  std::vector<model::Tensor> outputs;  ///< in the model's order, types as the model declares
+  std::vector<model::Tensor> outputs;          ///< in the model's order, types as the model declares
+  std::map<std::string, model::Tensor> nodes;  ///< tapped values by name, whole, in the machine's types
   engine::RunResult result;
   Cycle cycles = 0;  ///< from the start of the supervisors to the last arrival at the program's end
   Machine::Statistics statistics;

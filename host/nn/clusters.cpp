@@ -95,9 +95,15 @@ class Finder {
     return result;
   }
 
-  /// Values alive between two instances at a cut before node `at`.
+  /// What follows a product and is best computed with it (fuse.h).
+  static bool follows(model::Op op) {
+    return op == model::Op::BatchNormalization || op == model::Op::Add || op == model::Op::Relu ||
+           op == model::Op::Clip;
+  }
+
+  /// How bad a cut before node `at` is: values alive across it, and whether it parts a product from what follows.
   std::size_t crossing(std::size_t at) const {
-    std::size_t count = 0;
+    std::size_t count = follows(model_.nodes[at].op) ? 1 : 0;
     for (ValueId id = 0; id < model_.values.size(); ++id)
       if (maker_[id] != kNoNode && maker_[id] < at && last_use_[id] >= at) ++count;
     return count;

@@ -70,6 +70,8 @@ void GraphInterpreter::step(const Program& program) {
     write(copy->dst, read(copy->src));
   } else if (const auto* repeat = std::get_if<Program::Repeat>(&program.node())) {
     for (std::uint32_t i = 0; i < repeat->count; ++i) step(*repeat->body);
+  } else if (std::get_if<Program::Tap>(&program.node()) != nullptr) {
+    return;
   } else if (const auto* call = std::get_if<Program::Call>(&program.node())) {
     step(graph_.functions().at(call->function.index).body);
   } else if (const auto* in = std::get_if<Program::StreamIn>(&program.node())) {

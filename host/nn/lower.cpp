@@ -46,6 +46,8 @@ class Assembly {
     if (lowered_.batch > 0) body = Program::repeat(lowered_.steps, std::move(body), "batch");
     before_.push_back(std::move(body));
     lowered_.graph.add_entry("main", Program::sequence(std::move(before_)));
+    for (const ValueId id : lowering_.tapped())
+      lowered_.taps.push_back(binding(whole_.value(id), step_.value(id), lowered_.batch > 0));
     lowered_.notes = std::move(lowering_.notes());
   }
 
@@ -117,7 +119,7 @@ class Assembly {
 }  // namespace
 
 Lowered lower(const Model& model, const Options& options) {
-  Lowered lowered{graph::Graph(options.tiles), 1, 0, 0, 1, {}, {}, {}};
+  Lowered lowered{graph::Graph(options.tiles), 1, 0, 0, 1, {}, {}, {}, {}};
   const std::optional<Chunking> chunking = choose_chunk(model, options);
   if (chunking) {
     lowered.batch = chunking->batch;

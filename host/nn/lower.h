@@ -20,8 +20,8 @@ struct Options {
   std::uint32_t sram_bytes = 256 * 1024;  ///< of a tile
   std::int64_t chunk = 0;                 ///< rows a step of the batch loop; 0: by cost
   unsigned replicas = 1;                  ///< IPUs that share the rows of the batch; more than rows are not used
-  bool outline = true;        ///< repeated clusters of nodes become one function that is called (host/nn/clusters.h)
-  bool expose_nodes = false;  ///< make every node's result readable by the host (--check); costs memory
+  bool outline = true;     ///< repeated clusters of nodes become one function that is called (host/nn/clusters.h)
+  bool tap_nodes = false;  ///< tap every node's result (--check); what only views another one is left out
 };
 
 /// A stream and the model's tensor that it carries.
@@ -49,6 +49,7 @@ struct Lowered {
   std::int64_t chunk = 0;                ///< rows a round and replica; the last may be padded
   unsigned replicas = 1;                 ///< step s of a stream with rows is round s / replicas of replica s % replicas
   std::vector<Binding> inputs, outputs;  ///< in the model's order
+  std::vector<Binding> taps;             ///< values that are tapped, without streams; rows as for outputs
   std::vector<PlanNote> notes;
 };
 

@@ -141,13 +141,20 @@ TEST(Digits, SameModelGivesTheSameGraph) {
   EXPECT_EQ(a.graph.vertices().size(), b.graph.vertices().size());
 }
 
-TEST(Digits, NodesCanBeExposed) {
+TEST(Digits, NodesCanBeTapped) {
   Options options;
-  options.expose_nodes = true;
+  options.tap_nodes = true;
   const Lowered lowered = lower(digits(32), options);
-  std::set<std::string> nodes;
-  for (const graph::Exposed& exposed : lowered.graph.exposed()) nodes.insert(exposed.node);
-  EXPECT_EQ(nodes, (std::set<std::string>{"fc1", "relu1", "fc2"}));
+  std::set<std::string> names;
+  for (const Binding& tap : lowered.taps) {
+    names.insert(tap.name);
+    EXPECT_EQ(tap.shape.front(), 32);
+    EXPECT_EQ(tap.rows, lowered.chunk);
+  }
+  const model::Model model = digits(32);
+  for (const model::Node& node : model.nodes)
+    EXPECT_EQ(names.count(model.value(node.outputs[0]).name), 1U) << node.name;
+  EXPECT_EQ(names.size(), model.nodes.size());
 }
 
 // Results on random shapes.

@@ -63,8 +63,7 @@ void Lowering::run() {
       }
     }
     lower_one(i);
-    if (options_.expose_nodes)
-      for (const ValueId id : model_.nodes[i].outputs) expose(id, model_.nodes[i].name);
+    tap(i, [&](std::size_t output) { return std::vector<ValueId>{model_.nodes[i].outputs[output]}; });
     ++i;
   }
 }
@@ -83,9 +82,25 @@ void Lowering::lower_one(std::size_t index) {
   if (!before.empty()) builder_.steps().push_back(Program::sequence(std::move(before), node.name));
 }
 
-void Lowering::expose(ValueId id, const std::string& node) {
-  if (options_.expose_nodes && id != model::kAbsent && views_[id].valid() && views_[id].elements() > 0)
-    graph_.expose(model_.value(id).name, views_[id], node);
+void Lowering::tap(std::size_t index, const std::function<std::vector<ValueId>(std::size_t)>& passes) {
+  if (!options_.tap_nodes) return;
+  const Node& node = model_.nodes[index];
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    const ValueId id = node.outputs[i];
+    if (id == model::kAbsent || !views_[id].valid() || views_[id].elements() == 0) continue;
+    // What a view shows is known from what it views.
+    const bool only_view = std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
+      return input != model::kAbsent && views_[input].valid() &&
+             Builder::variables(views_[input]) == Builder::variables(views_[id]);
+    });
+    if (only_view) continue;
+    std::vector<std::string> names;
+    for (const ValueId pass : passes(i)) {
+      names.push_back(model_.value(pass).name);
+      tapped_.push_back(pass);
+    }
+    builder_.steps().push_back(Program::tap(views_[id], std::move(names)));
+  }
 }
 
 Tensor Lowering::materialised(ValueId id) {

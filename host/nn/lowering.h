@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -30,6 +31,8 @@ class Lowering {
   /// View of a value; not valid: a constant without a place, or not lowered yet.
   [[nodiscard]] graph::Tensor& view(model::ValueId id) { return views_.at(id); }
   [[nodiscard]] std::vector<PlanNote>& notes() { return notes_; }
+  /// Values that were tapped, in order.
+  [[nodiscard]] const std::vector<model::ValueId>& tapped() const { return tapped_; }
 
   /// Operand i of a node as the model knows it.
   [[nodiscard]] const model::Value& in(const model::Node& node, std::size_t i) const {
@@ -52,8 +55,8 @@ class Lowering {
   void lower_one(std::size_t node);
   /// Takes over which nodes go with which products: for a part of the model that is lowered by itself.
   void fuse_as(const Lowering& other) { fusion_ = other.fusion_; }
-  /// Makes a value readable by the host under its name, as the result of `node`.
-  void expose(model::ValueId id, const std::string& node);
+  /// Taps the results of a node if that is wanted; passes(i): what output i stands for at each pass.
+  void tap(std::size_t node, const std::function<std::vector<model::ValueId>(std::size_t)>& passes);
   /// Keeps a constant that a rule made for as long as the lowering.
   [[nodiscard]] const model::Tensor* keep(model::Tensor tensor);
   /// Bytes of all constant operands that are weights (second operands of products, kernels), for sharing memory.
@@ -69,6 +72,7 @@ class Lowering {
   std::vector<graph::Tensor> views_;  ///< by ValueId
   std::deque<model::Tensor> made_;    ///< constants made by rules; addresses stay
   std::vector<PlanNote> notes_;
+  std::vector<model::ValueId> tapped_;
   std::uint64_t all_weight_bytes_ = 0;
   std::shared_ptr<const Fusion> fusion_;  ///< null: none
 };

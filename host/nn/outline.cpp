@@ -108,7 +108,15 @@ class Outline {
     first_variable_ = static_cast<std::uint32_t>(builder_.graph().variables().size());
     std::vector<Program> outside;
     outside.swap(builder_.steps());
-    for (std::size_t i = 0; i < cluster_.length; ++i) lowering_.lower_one(cluster_.first + i);
+    for (std::size_t i = 0; i < cluster_.length; ++i) {
+      lowering_.lower_one(cluster_.first + i);
+      lowering_.tap(cluster_.first + i, [&](std::size_t output) {
+        std::vector<ValueId> ids;
+        for (std::size_t k = 0; k < cluster_.count; ++k)
+          ids.push_back(lowering_.model().nodes[cluster_.first + k * cluster_.length + i].outputs[output]);
+        return ids;
+      });
+    }
     outside.swap(builder_.steps());
     for (std::size_t i = 0; i < placed.size(); ++i) lowering_.view(cluster_.constants[0][i]) = placed[i];
     for (const ValueId id : cluster_.results[0]) results_.push_back(id == kAbsent ? Tensor() : lowering_.view(id));
@@ -139,17 +147,9 @@ class Outline {
     for (std::size_t i = 0; i < inputs_.size(); ++i)
       if (!shared(i)) builder_.copy(k == 0 ? saved_[i] : lowering_.view(cluster_.inputs[k][i]), inputs_[i], "operand");
     builder_.steps().push_back(Program::call(function));
-    const std::vector<std::size_t> kept = lowering_.options().expose_nodes ? all_results() : cluster_.outputs;
-    for (const std::size_t r : kept) take_result(k, r);
+    for (const std::size_t r : cluster_.outputs) take_result(k, r);
     outside.swap(builder_.steps());
     builder_.steps().push_back(Program::sequence(std::move(outside), node_name(k)));
-  }
-
-  [[nodiscard]] std::vector<std::size_t> all_results() const {
-    std::vector<std::size_t> all;
-    for (std::size_t r = 0; r < results_.size(); ++r)
-      if (results_[r].valid()) all.push_back(r);
-    return all;
   }
 
   /// A result is read where the function leaves it if nothing but the operand copies of the next call reads it.
@@ -158,7 +158,7 @@ class Outline {
     if (id == kAbsent || !results_[r].valid()) return;
     const bool last = k + 1 == cluster_.count;
     const bool passed_on = !last && used_by_next_only(k, id);
-    if (!lowering_.options().expose_nodes && (last || passed_on) && !reads_operand(results_[r])) {
+    if ((last || passed_on) && !reads_operand(results_[r])) {
       lowering_.view(id) = results_[r];
       return;
     }
@@ -166,17 +166,6 @@ class Outline {
     const Tensor own = place_like(builder_, builder_, results_[r], name);
     builder_.copy(results_[r], own, name);
     lowering_.view(id) = own;
-    lowering_.expose(id, node_of(r, k));
-  }
-
-  [[nodiscard]] std::string node_of(std::size_t result, std::size_t k) const {
-    std::size_t seen = 0;
-    for (std::size_t i = 0; i < cluster_.length; ++i) {
-      const model::Node& node = lowering_.model().nodes[cluster_.first + k * cluster_.length + i];
-      seen += node.outputs.size();
-      if (result < seen) return node.name;
-    }
-    return {};
   }
 
   [[nodiscard]] bool reads_operand(const Tensor& view) const {

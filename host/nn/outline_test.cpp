@@ -62,11 +62,11 @@ std::size_t calls(const graph::Program& program) {
   return count;
 }
 
-Lowered lowered(const model::Model& model, bool outline, unsigned tiles, bool expose = false) {
+Lowered lowered(const model::Model& model, bool outline, unsigned tiles, bool tap = false) {
   Options options;
   options.tiles = tiles;
   options.outline = outline;
-  options.expose_nodes = expose;
+  options.tap_nodes = tap;
   return lower(model, options);
 }
 
@@ -95,12 +95,12 @@ TEST(Clusters, AnOddBlockParts) {
 TEST(Outline, FunctionsGiveTheSameBits) {
   EXPECT_TRUE(rc::check([] {
     const int blocks = *rc::gen::inRange(2, 6), odd = *rc::gen::inRange(-1, blocks);
-    const bool read_all = *rc::gen::arbitrary<bool>(), expose = *rc::gen::arbitrary<bool>();
+    const bool read_all = *rc::gen::arbitrary<bool>(), tap = *rc::gen::arbitrary<bool>();
     const unsigned tiles = *rc::gen::element(1U, 3U, 16U);
     const model::Model model = model::import_bytes(model::to_bytes(residual(blocks, odd, read_all)), "m");
     const std::vector<Tensor> inputs = {numbers({kRows, kWidth}, 5)};
     const auto plain = execute(lowered(model, false, tiles), inputs);
-    const Lowered outlined = lowered(model, true, tiles, expose);
+    const Lowered outlined = lowered(model, true, tiles, tap);
     const auto called = execute(outlined, inputs);
     RC_ASSERT(plain.size() == called.size());
     for (std::size_t i = 0; i < plain.size(); ++i) RC_ASSERT(plain[i] == called[i]);
