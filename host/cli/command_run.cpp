@@ -48,7 +48,7 @@ CompiledModel compile_or_report(Context& context, const RunOptions& options, con
   try {
     CompileSettings settings = options.compile;
     settings.replicas = std::to_string(settings.replica_count(options.machine.chosen(platform).ipus()));
-    settings.expose_nodes = options.check;
+    settings.tap_nodes = options.check;
     return compile_model(model, platform, settings, progress);
   } catch (const Error& error) {
     progress.finish();
@@ -81,18 +81,10 @@ int run_command(Context& context, const RunOptions& options) {
   request.results = options.results;
   request.machine.check_races = check;
   if (loaded.example) request.labels = loaded.example->labels;
-  std::vector<InstanceCheck> nodes;
-  const bool check_nodes_too = options.check && compiled.exposed;
-  if (check_nodes_too) {
-    request.inspect = [&](const engine::Engine& engine, Machine&) {
-      nodes = check_nodes(loaded.model, compiled, inputs, engine);
-    };
-  } else if (options.check) {
-    context.warn("the results of all nodes do not fit beside each other: only the outputs are compared");
-  }
   request.conclude = [&](const Machine& machine, const DeviceRun& run) {
-    const std::string wrong = report_network(context, loaded, options.network, compiled, machine, run);
-    if (!check_nodes_too) return wrong;
+    std::string wrong = report_network(context, loaded, options.network, compiled, machine, run);
+    if (!options.check) return wrong;
+    const golden::NodeReport nodes = check_nodes(loaded.model, inputs, run.nodes);
     add_nodes(context.result, compiled, nodes);
     for (const std::string& line : node_lines(compiled, nodes)) context.print(line);
     const std::string failure = node_failure(compiled, nodes);
@@ -118,7 +110,7 @@ void add_run_command(CLI::App& app, Context& context) {
                 sub.add_flag("--synthetic", options->synthetic, "Draw all inputs from --seed instead of reading files");
                 sub.add_flag(
                     "--check", options->check,
-                    "Keep the result of every node and compare it and the outputs with the reference; look for "
+                    "Read the result of every node and compare it and the outputs with the reference; look for "
                     "races between the contexts of a tile");
                 sub.add_flag("--check-outputs", options->check_outputs,
                              "The same for the outputs alone, of the program as it is without --check");

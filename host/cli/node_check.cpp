@@ -10,36 +10,6 @@ namespace {
 
 using golden::NodeResult;
 
-const executable::Program& program_of(const CompiledModel& compiled, std::size_t instance) {
-  return compiled.executable.programs.at(compiled.executable.instances.at(instance).program);
-}
-
-/// The step of the batch's streams that an instance served last.
-std::uint64_t last_step(const CompiledModel& compiled, std::size_t instance) {
-  if (compiled.chunk == 0) return 0;
-  const auto replicas = static_cast<std::int64_t>(compiled.executable.instances.size());
-  const std::int64_t share = (compiled.batch + replicas - 1) / replicas;
-  const std::int64_t rounds = (share + compiled.chunk - 1) / compiled.chunk;
-  return static_cast<std::uint64_t>((rounds - 1) * replicas) + instance;
-}
-
-/// What the streams brought in that step: rows behind the batch are zero.
-std::vector<model::Tensor> inputs_of_step(const model::Model& model, const CompiledModel& compiled,
-                                          const std::vector<model::Tensor>& inputs, std::uint64_t step) {
-  std::vector<model::Tensor> result;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const nn::Binding& binding = compiled.inputs[i];
-    if (binding.rows == 0 || !binding.streamed()) {
-      result.push_back(inputs[i]);
-      continue;
-    }
-    const model::Value& value = model.value(model.inputs[i]);
-    result.emplace_back(value.type, value.shape);
-    nn::fill_step(binding, inputs[i], step, result.back().data.data());
-  }
-  return result;
-}
-
 /// Tile and address of an element, as far as it is mapped.
 const executable::TensorRun* run_of(const executable::TensorMap& map, std::int64_t element) {
   const auto index = static_cast<std::uint64_t>(element);
@@ -79,42 +49,24 @@ struct Place {
   }
 };
 
-Place place_of(const CompiledModel& compiled, std::size_t instance, const NodeResult& result) {
-  const executable::Program& program = program_of(compiled, instance);
+/// Where the worst element stood when it was read: of a batch, in its round on its IPU.
+Place place_of(const CompiledModel& compiled, const NodeResult& result) {
+  const executable::Program& program = compiled.executable.programs.front();
   Place place;
-  place.ipu = compiled.executable.instances[instance].ipu;
   place.sets = compute_sets(program, result.node);
-  if (const executable::TensorMap* map = executable::find_tensor(program, result.value)) {
-    place.run = run_of(*map, result.worst->index);
+  for (const executable::Tap& tap : program.taps) {
+    if (std::find(tap.names.begin(), tap.names.end(), result.value) == tap.names.end()) continue;
+    const executable::TensorMap& map = *executable::find_tensor(program, tap.tensor);
+    const auto elements = static_cast<std::int64_t>(graph::element_count(map.shape));
+    const auto& instances = compiled.executable.instances;
+    place.ipu = instances[static_cast<std::size_t>(result.worst->index / elements) % instances.size()].ipu;
+    const std::int64_t element = result.worst->index % elements;
+    place.run = run_of(map, element);
     if (place.run != nullptr)
-      place.address = static_cast<Address>(
-          place.run->address + (result.worst->index - static_cast<std::int64_t>(place.run->element)) * place.run->step);
+      place.address = static_cast<Address>(place.run->address +
+                                           (element - static_cast<std::int64_t>(place.run->element)) * place.run->step);
   }
   return place;
-}
-
-/// The first wrong result of the first instance that has one.
-std::pair<std::size_t, const NodeResult*> first_wrong(const std::vector<InstanceCheck>& checks) {
-  for (std::size_t i = 0; i < checks.size(); ++i)
-    if (const NodeResult* result = checks[i].report.first_wrong()) return {i, result};
-  return {0, nullptr};
-}
-
-struct Sums {
-  std::uint64_t values = 0, wrong = 0;
-};
-Sums sums_of(const std::vector<InstanceCheck>& checks) {
-  Sums sums;
-  for (const InstanceCheck& check : checks) {
-    sums.values += check.report.values;
-    sums.wrong += check.report.wrong;
-  }
-  return sums;
-}
-
-bool passes(const std::vector<InstanceCheck>& checks) {
-  return !checks.empty() &&
-         std::all_of(checks.begin(), checks.end(), [](const InstanceCheck& check) { return check.report.passes(); });
 }
 
 /// Numbers that say nothing (no bound, no comparison) are null.
@@ -139,42 +91,25 @@ nlohmann::ordered_json row(const NodeResult& r) {
 
 }  // namespace
 
-std::vector<InstanceCheck> check_nodes(const model::Model& model, const CompiledModel& compiled,
-                                       const std::vector<model::Tensor>& inputs, const engine::Engine& engine) {
-  const model::Model step_model = compiled.batch > 0 ? model::with_batch(model, compiled.chunk) : model;
-  std::vector<InstanceCheck> checks;
-  for (std::size_t instance = 0; instance < compiled.executable.instances.size(); ++instance) {
-    const executable::Program& program = program_of(compiled, instance);
-    const auto device = [&](model::ValueId id) -> std::optional<model::Tensor> {
-      const model::Value& value = step_model.value(id);
-      if (executable::find_tensor(program, value.name) == nullptr) return std::nullopt;
-      model::Tensor tensor(value.type, value.shape);
-      std::vector<std::uint8_t> bytes = engine.read_tensor(value.name, instance);
-      if (bytes.size() != tensor.data.size()) throw std::logic_error("value " + value.name + " has another size");
-      tensor.data = std::move(bytes);
-      return tensor;
-    };
-    InstanceCheck check;
-    check.ipu = compiled.executable.instances[instance].ipu;
-    check.step = last_step(compiled, instance);
-    check.report = golden::check_nodes(step_model, inputs_of_step(step_model, compiled, inputs, check.step), device);
-    checks.push_back(std::move(check));
-  }
-  return checks;
+golden::NodeReport check_nodes(const model::Model& model, const std::vector<model::Tensor>& inputs,
+                               const std::map<std::string, model::Tensor>& nodes) {
+  return golden::check_nodes(model, inputs, [&](model::ValueId id) -> std::optional<model::Tensor> {
+    const auto found = nodes.find(model.value(id).name);
+    if (found == nodes.end()) return std::nullopt;
+    return found->second;
+  });
 }
 
-void add_nodes(nlohmann::ordered_json& result, const CompiledModel& compiled,
-               const std::vector<InstanceCheck>& checks) {
-  const Sums sums = sums_of(checks);
+void add_nodes(nlohmann::ordered_json& result, const CompiledModel& compiled, const golden::NodeReport& report) {
   auto& json = result["nodes"];
-  json["passes"] = passes(checks);
-  json["values"] = sums.values;
-  json["wrong"] = sums.wrong;
-  json["columns"] = {"node",    "op",      "value",   "type", "values",    "wrong",
-                     "max_ulp", "max_abs", "max_rel", "used", "tolerance", "through"};
-  const auto [instance, first] = first_wrong(checks);
-  if (first != nullptr) {
-    const Place place = place_of(compiled, instance, *first);
+  json["passes"] = report.passes();
+  json["nodes"] = report.nodes;
+  json["compared"] = report.results.size();
+  json["unread"] = report.unread;
+  json["values"] = report.values;
+  json["wrong"] = report.wrong;
+  if (const NodeResult* first = report.first_wrong()) {
+    const Place place = place_of(compiled, *first);
     auto& entry = json["first_wrong"];
     entry["node"] = first->node;
     entry["op"] = name_of(first->op);
@@ -191,34 +126,22 @@ void add_nodes(nlohmann::ordered_json& result, const CompiledModel& compiled,
     }
     entry["compute_sets"] = place.sets;
   }
-  auto& ipus = json["ipus"] = nlohmann::ordered_json::array();
-  for (const InstanceCheck& check : checks) {
-    nlohmann::ordered_json entry;
-    entry["ipu"] = check.ipu;
-    entry["step"] = check.step;
-    entry["nodes"] = check.report.nodes;
-    entry["compared"] = check.report.results.size();
-    entry["unread"] = check.report.unread;
-    auto& rows = entry["rows"] = nlohmann::ordered_json::array();
-    for (const NodeResult& r : check.report.results) rows.push_back(row(r));
-    ipus.push_back(std::move(entry));
-  }
+  json["columns"] = {"node",    "op",      "value",   "type", "values",    "wrong",
+                     "max_ulp", "max_abs", "max_rel", "used", "tolerance", "through"};
+  auto& rows = json["rows"] = nlohmann::ordered_json::array();
+  for (const NodeResult& r : report.results) rows.push_back(row(r));
 }
 
-std::vector<std::string> node_lines(const CompiledModel& compiled, const std::vector<InstanceCheck>& checks) {
+std::vector<std::string> node_lines(const CompiledModel& compiled, const golden::NodeReport& report) {
   constexpr std::size_t kMostRows = 8;
   std::vector<const NodeResult*> nearest;
-  for (const InstanceCheck& check : checks)
-    for (const NodeResult& result : check.report.results)
-      if (result.worst) nearest.push_back(&result);
+  for (const NodeResult& result : report.results)
+    if (result.worst) nearest.push_back(&result);
   std::stable_sort(nearest.begin(), nearest.end(),
                    [](const NodeResult* a, const NodeResult* b) { return a->used > b->used; });
-  std::vector<std::string> lines;
-  for (const InstanceCheck& check : checks)
-    lines.push_back(fmt::format(
-        "nodes       {}{}{}{}", checks.size() > 1 ? fmt::format("IPU {}: ", check.ipu) : "",
-        compiled.batch > 0 ? "last round of the batch: " : "", check.report.text(),
-        check.report.unread > 0 ? fmt::format("; {} nodes without a result to read", check.report.unread) : ""));
+  std::vector<std::string> lines = {
+      "nodes       " + report.text() +
+      (report.unread > 0 ? fmt::format("; {} nodes without a result to read", report.unread) : "")};
   if (nearest.empty()) return lines;
   lines.push_back(fmt::format("{:>12} {:>9} {:>8} {:>10} {:>10} {:>8}  node", "values", "wrong", "ulp", "absolute",
                               "relative", "allowed"));
@@ -231,17 +154,17 @@ std::vector<std::string> node_lines(const CompiledModel& compiled, const std::ve
   if (nearest.size() > kMostRows)
     lines.push_back(
         fmt::format("             and {} more nodes, all nearer to the reference", nearest.size() - kMostRows));
-  const auto [instance, first] = first_wrong(checks);
-  if (first != nullptr) lines.push_back("            " + place_of(compiled, instance, *first).text());
+  if (const NodeResult* first = report.first_wrong())
+    lines.push_back("            " + place_of(compiled, *first).text());
   return lines;
 }
 
-std::string node_failure(const CompiledModel& compiled, const std::vector<InstanceCheck>& checks) {
-  if (passes(checks)) return {};
-  const auto [instance, first] = first_wrong(checks);
-  if (first == nullptr) return "no node has a result that the host can read: nothing was compared";
-  const std::string place = place_of(compiled, instance, *first).text();
-  return checks[instance].report.text() + (place.empty() ? "" : "; " + place) + "; tolerance: " + first->tolerance;
+std::string node_failure(const CompiledModel& compiled, const golden::NodeReport& report) {
+  if (report.passes()) return {};
+  const NodeResult* first = report.first_wrong();
+  if (first == nullptr) return "no node has a result that could be read: nothing was compared";
+  const std::string place = place_of(compiled, *first).text();
+  return report.text() + (place.empty() ? "" : "; " + place) + "; tolerance: " + first->tolerance;
 }
 
 }  // namespace tessera::cli

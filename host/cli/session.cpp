@@ -75,10 +75,8 @@ void replicate(CompiledModel& compiled, unsigned replicas) {
 
 }  // namespace
 
-namespace {
-
-CompiledModel compile_once(const model::Model& model, const Platform& platform, const CompileSettings& settings,
-                           Progress& progress) {
+CompiledModel compile_model(const model::Model& model, const Platform& platform, const CompileSettings& settings,
+                            Progress& progress) {
   const Clock::time_point start = Clock::now();
   progress.phase("lowering");
   nn::Options lowering;
@@ -87,7 +85,6 @@ CompiledModel compile_once(const model::Model& model, const Platform& platform, 
   lowering.chunk = settings.chunk;
   lowering.tap_nodes = settings.tap_nodes;
   lowering.replicas = settings.replica_count(platform.ipus());
-  lowering.expose_nodes = settings.expose_nodes;
   Shutdown::check();
   nn::Lowered lowered = nn::lower(model, lowering);
   compiler::Compiled compiled = compiler::compile(lowered.graph, platform, CodeletLibrary::builtin(),
@@ -105,22 +102,7 @@ CompiledModel compile_once(const model::Model& model, const Platform& platform, 
   result.passes = std::move(compiled.report.passes);
   result.executable.interface_json = interface_json(result);
   result.seconds = seconds_since(start);
-  result.exposed = settings.expose_nodes;
   return result;
-}
-
-}  // namespace
-
-CompiledModel compile_model(const model::Model& model, const Platform& platform, const CompileSettings& settings,
-                            Progress& progress) {
-  try {
-    return compile_once(model, platform, settings, progress);
-  } catch (const Error& error) {
-    if (!settings.expose_nodes || error.category() != Category::does_not_fit) throw;
-  }
-  CompileSettings without = settings;  // results that nobody reads later need no place of their own
-  without.expose_nodes = false;
-  return compile_once(model, platform, without, progress);
 }
 
 namespace {

@@ -26,7 +26,6 @@ struct CompiledModel {
   std::int64_t batch = 0, chunk = 0;       ///< chunk: rows of a step on one IPU
   nlohmann::ordered_json report;           ///< the compiler's, deterministic
   double seconds = 0;                      ///< wall time of lowering and compiling
-  bool exposed = false;                    ///< nodes' results are readable when the program has ended
 };
 
 struct CompileSettings {
@@ -34,7 +33,6 @@ struct CompileSettings {
   std::string replicas = "1";  ///< --replicas: IPUs that share the batch, or all
   bool tap_nodes = false;      ///< read every node's result while the program runs (--check)
   std::string dump_directory;  ///< --dump-passes: one JSON file a pass
-  bool expose_nodes = false;   ///< keep every node's result readable, as far as there is memory for it
 
   void add_to(CLI::App& app);
   /// Throws Error(usage) for what is neither a number of IPUs that there are nor "all".
