@@ -22,14 +22,16 @@ struct NodeFigures {
   Cycle cycles = 0;          ///< of the node's supersteps, over all executions
 };
 
-/// Names of a step's path, from the outermost inwards: "main/batch/fc1/fc1 a". Names of nodes may hold '/' themselves.
-bool stands_in(const std::string& path, const std::string& name) {
-  for (std::size_t at = path.find(name); at != std::string::npos; at = path.find(name, at + 1)) {
+/// Where a name begins last in a step's path, which goes from the outermost inwards: "main/batch/fc1/fc1 a"; npos if it
+/// does not stand there. Names of nodes may hold '/' themselves.
+std::size_t place_in(const std::string& path, const std::string& name) {
+  for (std::size_t at = path.rfind(name); at != std::string::npos;
+       at = at == 0 ? std::string::npos : path.rfind(name, at - 1)) {
     const bool begins = at == 0 || path[at - 1] == '/';
     const std::size_t end = at + name.size();
-    if (begins && (end == path.size() || path[end] == '/' || path[end] == ' ')) return true;
+    if (begins && (end == path.size() || path[end] == '/' || path[end] == ' ')) return at;
   }
-  return false;
+  return std::string::npos;
 }
 
 /// Cycles by step path, of all programs.
@@ -54,9 +56,20 @@ std::vector<NodeFigures> figures_of(const model::Model& model, const executable:
     entry.work = model::multiply_accumulates(model, node);
     if (entry.work != 0)
       entry.engine_cycles = static_cast<double>(entry.work) / peak_rate(model.value(node.inputs.at(0)).type);
-    for (const auto& [path, cycles] : paths)
-      if (stands_in(path, node.name)) entry.cycles += cycles;
     figures.push_back(entry);
+  }
+  // A path goes to the innermost node in it: the call of a function that several layers share carries a node's name
+  // too.
+  for (const auto& [path, cycles] : paths) {
+    NodeFigures* innermost = nullptr;
+    std::size_t deepest = 0;
+    for (NodeFigures& entry : figures) {
+      const std::size_t at = place_in(path, entry.node->name);
+      if (at == std::string::npos || (innermost != nullptr && at < deepest)) continue;
+      if (innermost != nullptr && at == deepest && entry.node->name.size() < innermost->node->name.size()) continue;
+      innermost = &entry, deepest = at;
+    }
+    if (innermost != nullptr) innermost->cycles += cycles;
   }
   return figures;
 }

@@ -51,9 +51,8 @@ INSTANTIATE_TEST_SUITE_P(
                              false}),
     name_of);
 
-// These wait for the lowering of convolutions and of products in f16: take DISABLED_ away when it is there.
 INSTANTIATE_TEST_SUITE_P(
-    DISABLED_Convolutions, Networks,
+    Convolutions, Networks,
     testing::Values(Shrunken{"Fashion", "fashion?images=8", true},
                     Shrunken{"FashionHalf", "fashion?images=8,dtype=f16", true},
                     Shrunken{"Resnet", "resnet50?size=32,width=8,blocks=1-1-1-1,classes=10", true},
