@@ -10,7 +10,6 @@
 
 #include "host/cli/rtl_factory.h"
 #include "host/engine/engine.h"
-#include "host/graph/tensor.h"
 #include "hw/error.h"
 #include "tlm/tile/tlm_tile.h"
 #include "verif/cosim/shutdown.h"
@@ -112,7 +111,7 @@ Machine::Machine(const Context& context, const MachineOptions& options, const Pl
   config.events = &observers_;
   config.released = [this](unsigned ipu, Cycle z) {
     if (ipu == root_) superstep_begins(z);
-    if (tap_sink_) read_taps(ipu);
+    if (tap_sink_) read_taps(*system_, ipu, executable_, tap_sink_);
   };
   config.symbolizer = [this](TileRef tile, Address pc) { return symbol_text(executable_, tile, pc); };
   config.stop = [] { return Shutdown::requested() != 0; };
@@ -124,27 +123,6 @@ Machine::Machine(const Context& context, const MachineOptions& options, const Pl
   transport_ = std::make_unique<InProcessTransport>(*system_);
   driver_ = std::make_unique<driver::Driver>(*transport_);
 }
-
-namespace {
-
-/// From outside, whatever the tiles do.
-std::vector<std::uint8_t> read_tensor(System& system, unsigned ipu, const executable::TensorMap& map) {
-  const std::size_t size = graph::size_of(map.type);
-  std::vector<std::uint8_t> bytes(graph::element_count(map.shape) * size);
-  for (const executable::TensorRun& run : map.runs) {
-    const TileModel& tile = system.chip(ipu).ipu().tile(run.tile);
-    if (run.step == static_cast<std::int64_t>(size)) {
-      tile.read_memory(run.address, bytes.data() + run.element * size, run.count * size);
-      continue;
-    }
-    for (std::uint64_t i = 0; i < run.count; ++i)
-      tile.read_memory(static_cast<Address>(run.address + static_cast<std::int64_t>(i) * run.step),
-                       bytes.data() + (run.element + i) * size, size);
-  }
-  return bytes;
-}
-
-}  // namespace
 
 Machine::~Machine() = default;
 
@@ -179,23 +157,6 @@ void Machine::superstep_begins(Cycle release) {
   const WaveOptions& window = wave_->options();
   if (wave_from_.superstep == superstep_) wave_->set_window(release, window.to);
   if (wave_to_.superstep && *wave_to_.superstep + 1 == superstep_) wave_->set_window(window.from, release - 1);
-}
-
-/// All tiles wait in the sync whose release this is, workers are done: memory holds what the program has computed.
-void Machine::read_taps(unsigned ipu) {
-  for (std::size_t i = 0; i < executable_.instances.size(); ++i) {
-    const executable::Instance& instance = executable_.instances[i];
-    if (instance.ipu != ipu) continue;
-    const executable::Program& program = executable_.programs.at(instance.program);
-    if (program.taps.empty()) return;
-    const Address pc = system_->chip(ipu).ipu().tile(0).supervisor_pc();
-    const auto [first, last] = std::equal_range(program.taps.begin(), program.taps.end(), executable::Tap{pc, {}, {}},
-                                                [](const auto& a, const auto& b) { return a.sync < b.sync; });
-    for (auto tap = first; tap != last; ++tap) {
-      const executable::TensorMap& map = *executable::find_tensor(program, tap->tensor);
-      tap_sink_(*tap, map, i, read_tensor(*system_, ipu, map));
-    }
-  }
 }
 
 std::unique_ptr<TileModel> Machine::make_rtl(const TileConfig& config) {

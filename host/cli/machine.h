@@ -10,6 +10,7 @@
 #include "host/cli/command.h"
 #include "host/cli/machine_options.h"
 #include "host/cli/progress.h"
+#include "host/cli/taps.h"
 #include "host/driver/driver.h"
 #include "host/executable/executable.h"
 #include "host/profile/cycles.h"
@@ -73,9 +74,7 @@ class Machine {
   /// the first descriptors of each IPU.
   [[nodiscard]] std::vector<std::string> unheard() const;
 
-  /// Takes what a tapped tensor held when its IPU's tiles were released: row-major bytes.
-  using TapSink = std::function<void(const executable::Tap&, const executable::TensorMap&, std::size_t instance,
-                                     std::vector<std::uint8_t> bytes)>;
+  /// Where tapped tensors go as the program runs.
   void on_tap(TapSink sink) { tap_sink_ = std::move(sink); }
 
   struct Statistics {
@@ -95,7 +94,6 @@ class Machine {
   const executable::Executable& executable_;
   void open_wave();
   void superstep_begins(Cycle release);
-  void read_taps(unsigned ipu);
 
   TapSink tap_sink_;
   std::unique_ptr<WaveFile> wave_;

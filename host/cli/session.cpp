@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "host/cli/machine_dump.h"
+#include "host/cli/taps.h"
 #include "host/onnx/tensor_io.h"
 #include "hw/error.h"
 #include "verif/cosim/shutdown.h"
@@ -211,31 +212,6 @@ void connect(engine::Engine& engine, const CompiledModel& compiled, const std::v
   }
 }
 
-/// Gathers tapped values: each pass of a tap is one step of one value, as a stream's step is.
-class TapGatherer {
- public:
-  TapGatherer(const CompiledModel& compiled, std::map<std::string, model::Tensor>& nodes)
-      : instances_(compiled.executable.instances.size()), nodes_(nodes) {
-    for (const nn::Binding& tap : compiled.taps) bindings_[tap.name] = &tap;
-  }
-  void take(const executable::Tap& tap, std::size_t instance, const std::vector<std::uint8_t>& bytes) {
-    const std::uint64_t pass = passes_[{instance, tap.tensor}]++;
-    const std::string& name = tap.names[pass % tap.names.size()];
-    const auto found = bindings_.find(name);
-    if (found == bindings_.end()) return;
-    const nn::Binding& binding = *found->second;
-    auto [node, is_new] = nodes_.try_emplace(name);
-    if (is_new) node->second = model::Tensor(binding.type, binding.shape);
-    nn::drain_step(binding, node->second, pass / tap.names.size() * instances_ + instance, bytes.data());
-  }
-
- private:
-  std::size_t instances_;
-  std::map<std::string, model::Tensor>& nodes_;
-  std::map<std::string, const nn::Binding*> bindings_;
-  std::map<std::pair<std::size_t, std::string>, std::uint64_t> passes_;
-};
-
 }  // namespace
 
 DeviceRun run_compiled(Machine& machine, const CompiledModel& compiled, const std::vector<model::Tensor>& inputs,
@@ -263,10 +239,11 @@ DeviceRun run_compiled(Machine& machine, const CompiledModel& compiled, const st
   progress.phase("loading");
   engine.load();
   connect(engine, compiled, inputs, run.outputs);
-  TapGatherer taps(compiled, run.nodes);
+  TapGatherer taps(compiled.taps, compiled.executable.instances.size());
   if (!compiled.taps.empty())
-    machine.on_tap([&](const executable::Tap& tap, const executable::TensorMap&, std::size_t instance,
-                       const std::vector<std::uint8_t>& bytes) { taps.take(tap, instance, bytes); });
+    machine.on_tap([&](const executable::Tap& tap, std::size_t instance, const std::vector<std::uint8_t>& bytes) {
+      taps.take(tap, instance, bytes);
+    });
   progress.phase("running");
   try {
     run.result = engine.run();
@@ -283,6 +260,7 @@ DeviceRun run_compiled(Machine& machine, const CompiledModel& compiled, const st
     run.outputs[i] = model::widened(run.outputs[i], compiled.outputs[i].declared);
     run.outputs[i].name = compiled.outputs[i].name;
   }
+  run.nodes = std::move(taps.nodes);
   run.statistics = machine.statistics();
   run.seconds = seconds_since(start);
   if (inspect) inspect(engine, machine);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "host/cli/taps.h"
 #include "host/compiler/compiler.h"
 #include "host/engine/engine.h"
 #include "host/executable/container.h"
@@ -61,6 +62,9 @@ class GraphMachine {
     if (!factory) config.factory = [](const TileConfig& tile, TileMode) { return std::make_unique<TlmTile>(tile); };
     config.max_cycles = 50'000'000;
     config.events = &clock_;
+    config.released = [this](unsigned ipu, Cycle) {
+      if (tap_sink_) cli::read_taps(*system_, ipu, loaded_, tap_sink_);
+    };
     system_ = std::make_unique<System>("system", config);
     transport_ = std::make_unique<InProcessTransport>(*system_);
     driver_ = std::make_unique<driver::Driver>(*transport_);
@@ -74,6 +78,8 @@ class GraphMachine {
   const executable::Executable& executable() const { return loaded_; }
   const std::vector<std::uint8_t>& bytes() const { return bytes_; }
   PhaseClock& clock() { return clock_; }
+  /// Where tapped tensors go as the program runs.
+  void on_tap(cli::TapSink sink) { tap_sink_ = std::move(sink); }
 
   template <typename T>
   void write(const std::string& tensor, const std::vector<T>& values) {
@@ -94,6 +100,7 @@ class GraphMachine {
   std::vector<std::uint8_t> bytes_;
   executable::Executable loaded_;
   PhaseClock clock_;
+  cli::TapSink tap_sink_;
   std::unique_ptr<System> system_;
   std::unique_ptr<InProcessTransport> transport_;
   std::unique_ptr<driver::Driver> driver_;

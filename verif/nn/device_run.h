@@ -17,11 +17,13 @@ namespace tessera::verif_nn {
 /// How a process with one model ends.
 enum Verdict { passed = 0, wrong = 1, unsupported = 3, broken = 8 };
 
-/// A model lowered, compiled and run; expose: node results are readable afterwards.
+/// A model lowered, compiled and run; tap: node results are read while it runs.
 class DeviceRun {
  public:
-  DeviceRun(const model::Model& model, const std::vector<model::Tensor>& inputs, bool expose)
-      : lowered_(nn::lower(model, options(expose))), machine_(lowered_.graph) {
+  DeviceRun(const model::Model& model, const std::vector<model::Tensor>& inputs, bool tap)
+      : lowered_(nn::lower(model, options(tap))), machine_(lowered_.graph), taps_(lowered_.taps, 1) {
+    machine_.on_tap([this](const executable::Tap& tapped, std::size_t instance,
+                           const std::vector<std::uint8_t>& bytes) { taps_.take(tapped, instance, bytes); });
     for (const nn::Binding& output : lowered_.outputs) results.emplace_back(output.type, output.shape);
     for (std::size_t i = 0; i < inputs.size(); ++i)
       if (lowered_.inputs[i].streamed())
@@ -40,25 +42,25 @@ class DeviceRun {
     machine_.engine().run("main");
   }
 
-  /// The device's value, if the program exposes it.
+  /// The device's value, if the program taps it.
   std::optional<model::Tensor> value(const model::Value& value) {
-    if (executable::find_tensor(machine_.executable().programs.at(0), value.name) == nullptr) return std::nullopt;
-    model::Tensor tensor(value.type, value.shape);
-    tensor.data = machine_.engine().read_tensor(value.name);
-    return tensor;
+    const auto found = taps_.nodes.find(value.name);
+    if (found == taps_.nodes.end()) return std::nullopt;
+    return found->second;
   }
 
   std::vector<model::Tensor> results;
 
  private:
-  static nn::Options options(bool expose) {
+  static nn::Options options(bool tap) {
     nn::Options options;
-    options.expose_nodes = expose;
+    options.tap_nodes = tap;
     return options;
   }
 
   nn::Lowered lowered_;
   testing::GraphMachine machine_;
+  cli::TapGatherer taps_;
 };
 
 /// What the body returned, in a process of its own; minus the signal that ended it.
