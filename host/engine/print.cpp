@@ -1,12 +1,12 @@
 // Text of the tensors that Print steps show: bool as 0 and 1, halves and floats in their shortest form.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 #include <cstring>
 #include <limits>
 
 #include "host/engine/engine.h"
-#include "host/graph/tensor.h"
 
 namespace tessera::engine {
 
@@ -62,7 +62,7 @@ std::string text_of(const Printed& printed, std::size_t i) {
 std::string to_text(const Printed& printed, std::size_t limit) {
   const std::size_t count = printed.bytes.size() / graph::size_of(printed.type);
   std::string text =
-      fmt::format("{} {} {}:", printed.label, graph::to_string(printed.shape), graph::name_of(printed.type));
+      fmt::format("{} [{}] {}:", printed.label, fmt::join(printed.shape, ", "), graph::name_of(printed.type));
   for (std::size_t i = 0; i < std::min(count, limit); ++i) text += " " + text_of(printed, i);
   if (count > limit) text += " ..";
   return text;

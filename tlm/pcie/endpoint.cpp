@@ -56,7 +56,7 @@ void Endpoint::send_messages() {
       Request request(Tlp::Kind::memory, true, message.address, reinterpret_cast<std::uint8_t*>(&message.data), 4);
       request.tlp().requester = config_.id();
       request.tlp().order = kMessageOrder;
-      sc_core::sc_time delay;
+      sc_core::sc_time delay = behind_writes(sc_core::SC_ZERO_TIME);
       to_link->b_transport(request.payload, delay);
     }
   }
@@ -94,13 +94,19 @@ sc_core::sc_time Endpoint::room(bool write, std::size_t count) {
   return time_of(wait_for_units(write ? writes_ : reads_, units(write, count)));
 }
 
+sc_core::sc_time Endpoint::behind_writes(const sc_core::sc_time& delay) const {
+  const std::uint64_t now = picoseconds_of(sc_core::sc_time_stamp());
+  return last_write_ > now ? std::max(delay, time_of(last_write_ - now)) : delay;
+}
+
 Completion Endpoint::dma(bool write, std::uint64_t address, std::uint8_t* bytes, std::size_t count,
                          sc_core::sc_time& delay, unsigned order) {
   if (count == 0 || count > 4096 - address % 4096) throw std::logic_error("pcie: a request is empty or crosses 4 KiB");
   if (!config_.bus_master()) return Completion::not_master;
   std::multiset<std::uint64_t>& ends = write ? writes_ : reads_;
-  delay = std::max(delay, room(write, count));
+  delay = behind_writes(std::max(delay, room(write, count)));
   const std::uint64_t issue = picoseconds_of(sc_core::sc_time_stamp() + delay);
+  if (write) last_write_ = issue;
   const unsigned resets = resets_;
   Request request(Tlp::Kind::memory, write, address, bytes, count);
   Tlp& tlp = request.tlp();
@@ -162,6 +168,7 @@ void Endpoint::reset(ConfigSpace::Reset kind) {
   messages_.clear();
   reads_.clear();
   writes_.clear();
+  last_write_ = 0;
   if (function_ != nullptr) function_->function_reset();
 }
 
@@ -206,6 +213,7 @@ void Endpoint::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& 
     }
   }
   if (!answered) return;
+  delay = behind_writes(delay);
   tlp.lost = faults_.strike(Fault::Kind::lose_answer);
   tlp.poisoned = payload.is_read() && !tlp.lost && faults_.strike(Fault::Kind::poison_answer);
 }

@@ -84,6 +84,8 @@ class Endpoint : public sc_core::sc_module {
   void report(ErrorMessage message);
   /// Picoseconds from now until fewer than `outstanding` less `units` of those on the way are left.
   [[nodiscard]] std::uint64_t wait_for_units(std::multiset<std::uint64_t>& ends, unsigned units) const;
+  /// `delay`, or longer: until the writes that wait for room have been sent.
+  [[nodiscard]] sc_core::sc_time behind_writes(const sc_core::sc_time& delay) const;
   [[nodiscard]] unsigned units(bool write, std::size_t count) const;
 
   EndpointConfig limits_;
@@ -93,6 +95,7 @@ class Endpoint : public sc_core::sc_module {
   FaultList faults_;
   unsigned resets_ = 0;
   std::multiset<std::uint64_t> reads_, writes_;  // ends of what is on the way, picoseconds since power-on
+  std::uint64_t last_write_ = 0;                 // when the last write is sent: all that comes later goes behind it
   sc_core::sc_time message_delay_;               // local time of what raises or unmasks
   std::deque<Queued> messages_;
   sc_core::sc_event message_queued_;

@@ -29,7 +29,7 @@ std::vector<std::uint32_t> packet_table(unsigned kind, unsigned buffer, std::uin
 }
 
 /// sync host(1), read, syncs internal and group 1, write, sync host(2), again.
-std::vector<LoadRecord> image() {
+std::vector<LoadRecord> image(unsigned tiles) {
   std::vector<std::uint32_t> code;
   load_constant(code, 10, kReadTable);
   load_constant(code, 11, kWriteTable);
@@ -42,7 +42,7 @@ std::vector<LoadRecord> image() {
   sync_step(code, Zone::host, 2);
   code.push_back(i(Op::jal, 0, 0, -static_cast<std::int32_t>(4 * (code.size() - start))));
   std::vector<LoadRecord> records{all_tiles(kCode, code)};
-  for (unsigned t = 0; t < kTiles; ++t) {
+  for (unsigned t = 0; t < tiles; ++t) {
     records.push_back(one_tile(t, kReadTable, packet_table(kPacketRead, kIn, std::uint64_t{4} * kWords * t)));
     records.push_back(one_tile(t, kWriteTable, packet_table(kPacketWrite, kOut, std::uint64_t{4} * kWords * t)));
   }
@@ -73,8 +73,12 @@ class Log : public EventObserver {
 };
 
 /// Three rounds; `delays`: seed of random times that the host takes before each of its calls, 0 for none.
-std::string run_rounds(Cycle quantum, unsigned threads, unsigned delays) {
-  SystemConfig config = tlm_system(small_platform(kTiles));
+std::string run_rounds(Cycle quantum, unsigned threads, unsigned delays, unsigned tiles = kTiles) {
+  SystemConfig config = tlm_system(small_platform(tiles));
+  if (tiles > kTiles) {
+    config.platform.sync.internal = 512;  // longer than the way through so many columns
+    config.platform.pcie.outstanding = 4;
+  }
   Log log;
   config.events = &log;
   config.quantum = quantum;
@@ -89,8 +93,8 @@ std::string run_rounds(Cycle quantum, unsigned threads, unsigned delays) {
   d.reset(0);
   d.set_groups(0, true, false);
   dawdle();
-  d.load(0, image());
-  const std::size_t bytes = std::size_t{4} * kWords * kTiles;
+  d.load(0, image(tiles));
+  const std::size_t bytes = std::size_t{4} * kWords * tiles;
   std::uint8_t* in = d.attach_buffer(0, kIn, bytes, true, false);
   const std::uint8_t* out = d.attach_buffer(0, kOut, bytes, false, true);
   dawdle();
@@ -128,6 +132,13 @@ TEST(PcieOrder, QuantumAndThreadsChangeNothing) {
   for (const Cycle quantum : {1, 7, 64, 1000, 20'000})
     EXPECT_EQ(elsewhere([&] { return run_rounds(quantum, 1, 0); }), want) << quantum;
   EXPECT_EQ(elsewhere([] { return run_rounds(1000, 2, 0); }), want);
+}
+
+TEST(PcieOrder, InterruptsWaitForPacketsThatWaitForRoom) {
+  // Packets of more tiles than the endpoint may have on the way.
+  const std::string want = elsewhere([] { return run_rounds(Cycle{1} << 20, 1, 0, 64); });
+  EXPECT_GT(want.size(), 6u * 4 * kWords * 64);
+  for (const Cycle quantum : {64, 20'000}) EXPECT_EQ(elsewhere([&] { return run_rounds(quantum, 1, 0, 64); }), want);
 }
 
 TEST(PcieOrder, DelaysOfTheHostChangeNoCycleAndNoByte) {
