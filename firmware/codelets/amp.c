@@ -4,39 +4,48 @@
  * AmpProduct: positions stand at one distance in x (x_stride leads S0 from the last doubleword of a position to the
  * first of the next); their eight f32 sums stand one behind the other in c. Every worker takes `positions` of them (at
  * least 3): worker w begins w * x_share bytes into x and w * c_share bytes into c. The word of a set says where in x
- * its tap and channels begin (bits 31:16, 8 bytes each), where in c its output channels stand (bits 13:0, 32 bytes
- * each), whether it is the first one of those (bit 15: sums start from zero) and whether it is the vertex's first set
- * (bit 14: workers then read the state; they keep it in registers until the last set, since nothing else runs between).
- * What the taps of junk positions behind the field read or write does not matter, but it must be memory of x and c. */
+ * its tap and channels begin (bits 30:16, 8 bytes each) and whether it is the first one of its output channels (bit 31:
+ * sums start from zero). Such a word also says where in c these stand (bits 12:0, 32 bytes each) and whether it is the
+ * vertex's first set (bit 15: workers then read the state); in all others bits 15:0 are 0 and sums go where those of
+ * the set before went. Workers keep what they need in registers from set to set, since nothing else runs between. What
+ * the taps of junk positions behind the field read or write does not matter, but it must be memory of x and c. */
 #include "amp.h"
 
-#define AMP_FIRST 0x8000u
-#define AMP_BEGIN 0x4000u
+#define AMP_FIRST 0x80000000u
+#define AMP_BEGIN 0x8000u
 
 #ifdef __riscv
-/* A worker's own x and c, stride of x, and positions less 3, from set to set. */
+/* A worker's own x and c, c of the output channels, stride of x, and positions less 3, from set to set. */
+register char* amp_to __asm__("s7");
 register char* amp_x __asm__("s8");
 register char* amp_c __asm__("s9");
 register uint32_t amp_stride __asm__("s10");
 register uint32_t amp_rounds __asm__("s11");
 
+#define AMP_STREAMS(x)                \
+  x_sset(0, amp_x + (x), amp_stride); \
+  x_sset(1, amp_to, 0);               \
+  x_sset(2, amp_to, 0)
 #define AMP_PRODUCT(Name, type, S0, S1, LENGTH)                                                                    \
   VERTEX_AMP(Name, IN(type, x, 8), OUT(f32, c, 8), VALUE(u32, x_share), VALUE(u32, c_share), VALUE(u32, x_stride), \
              VALUE(u32, positions)) {                                                                              \
-    if (__builtin_expect(offset & AMP_BEGIN, 0)) {                                                                 \
-      amp_x = (char*)state->x + worker * state->x_share;                                                           \
-      amp_c = (char*)state->c + worker * state->c_share;                                                           \
-      amp_stride = state->x_stride;                                                                                \
-      amp_rounds = state->positions - 3;                                                                           \
-    }                                                                                                              \
-    char* const c = amp_c + (offset << 18 >> 13);                                                                  \
-    x_sset(0, amp_x + ((offset >> 13) & ~7u), amp_stride);                                                         \
-    x_sset(1, c, 0);                                                                                               \
-    x_sset(2, c, 0);                                                                                               \
-    if ((int32_t)(offset << 16) < 0)                                                                               \
+    if (__builtin_expect((int32_t)offset < 0, 0)) {                                                                \
+      if (offset & AMP_BEGIN) {                                                                                    \
+        uint32_t own; /* `worker`, read only where it is needed */                                                 \
+        __asm__ volatile("mv %0, tp" : "=r"(own));                                                                 \
+        amp_x = (char*)state->x + own * state->x_share;                                                            \
+        amp_c = (char*)state->c + own * state->c_share;                                                            \
+        amp_stride = state->x_stride;                                                                              \
+        amp_rounds = state->positions - 3;                                                                         \
+        offset ^= AMP_BEGIN, (void)worker;                                                                         \
+      }                                                                                                            \
+      amp_to = amp_c + (offset << 19 >> 14);                                                                       \
+      AMP_STREAMS(offset << 1 >> 14);                                                                              \
       x_block(X_NONE, (X_INX(in0, amp_rounds + 1)), AMP_USES, AMP_START(S0, S1, LENGTH));                          \
-    else                                                                                                           \
+    } else {                                                                                                       \
+      AMP_STREAMS(offset >> 13);                                                                                   \
       x_block(X_NONE, (X_INX(in0, amp_rounds)), AMP_USES, AMP_ACCUMULATE(S0, S1, LENGTH));                         \
+    }                                                                                                              \
   }
 AMP_PRODUCT(AmpProduct_f16, f16, AMP_F16_0, AMP_F16_1, 4)
 AMP_PRODUCT(AmpProduct_f32, f32, AMP_F32_0, AMP_F32_1, 8)
@@ -59,8 +68,10 @@ static f32 amp_sum_f32(f32 sum, const void* x, const uint32_t* weights, int e) {
 #define AMP_PRODUCT(Name, type, SUM)                                                                               \
   VERTEX_AMP(Name, IN(type, x, 8), OUT(f32, c, 8), VALUE(u32, x_share), VALUE(u32, c_share), VALUE(u32, x_stride), \
              VALUE(u32, positions)) {                                                                              \
-    const char* x = (const char*)state->x + ((offset >> 13) & ~7u) + worker * state->x_share;                      \
-    f32* c = (f32*)((char*)state->c + (offset << 18 >> 13) + worker * state->c_share);                             \
+    const char* x = (const char*)state->x + (offset << 1 >> 14 & ~7u) + worker * state->x_share;                   \
+    uint32_t first = (uint32_t)(tessera_weights - state->weights) / 64; /* then: of its output channels */         \
+    while (!(state->offsets.data[first] & AMP_FIRST)) --first;                                                     \
+    f32* c = (f32*)((char*)state->c + (state->offsets.data[first] << 19 >> 14) + worker * state->c_share);         \
     for (uint32_t i = 0; i < state->positions; ++i, c += 8, x += 24 + 8 * (int16_t)state->x_stride)                \
       for (int e = 0; e < 8; ++e) c[e] = SUM(offset & AMP_FIRST ? 0.0f : c[e], x, tessera_weights, e);             \
   }
@@ -74,20 +85,21 @@ AMP_PRODUCT(AmpProduct_f32, f32, amp_sum_f32)
  * A tile has `groups` groups of `halves` times eight channels, one a position, that stand one behind the other in y;
  * the first is position `first` of `positions`, with the bias of the first block, and so on through the blocks. terms
  * is [parts][halves][groups][8]. bias begins with lowest, lowest, highest, highest (mode 2 limits to them; 1 is Relu, 0
- * nothing), then 8 * halves numbers a block. Workers share halves first, then groups. */
+ * nothing), then 8 * halves numbers a block. Workers share halves first, then groups, `each` of them. */
 enum { FINISH_NONE, FINISH_RELU, FINISH_LIMITS };
 
 #ifdef __riscv
 /* Eight channels of one position in p0 .. p6, from terms at io0 (in0 leads on from the upper half of a part, in2 from
  * the last part to the next position) and the bias in q16, q20; io3 points to its last two. in1 = parts - 1. */
-#define FINISH_SUM                                                                                      \
-  X_PAIR(X_LD128(q0, 16, io0), X_FNOP)                                                                  \
-  X_PAIR(X_LD128_R(q4, io0, in0), X_ADD_F32V2(p0, p0, p16))                                             \
-  X_PAIR(X_LD64(p14, 0, io3), X_ADD_F32V2(p2, p2, p18))                                                 \
-  X_RPT(in1, 4)                                                                                         \
-  X_ADD_F32V2(p4, p4, p20) X_PAIR(X_LD128(q8, 16, io0), X_ADD_F32V2(p6, p6, p14))                       \
-      X_PAIR(X_LD128_R(q12, io0, in0), X_ADD_F32V2(p0, p0, p8)) X_PAIR(X_NOP, X_ADD_F32V2(p2, p2, p10)) \
-          X_PAIR(X_NOP, X_ADD_F32V2(p4, p4, p12)) X_PAIR(X_ADD(io0, io0, in2), X_ADD_F32V2(p6, p6, p14))
+#define FINISH_SUM                                                                                  \
+  X_PAIR(X_LD128(q0, 16, io0), X_FNOP)                                                              \
+  X_PAIR(X_LD128_R(q4, io0, in0), X_ADD_F32V2(p0, p0, p16))                                         \
+  X_PAIR(X_LD64(p14, 0, io3), X_ADD_F32V2(p2, p2, p18))                                             \
+  X_RPT(in1, 4)                                                                                     \
+  X_ADD_F32V2(p4, p4, p20)                                                                          \
+  X_PAIR(X_LD128(q8, 16, io0), X_ADD_F32V2(p6, p6, p14))                                            \
+  X_PAIR(X_LD128_R(q12, io0, in0), X_ADD_F32V2(p0, p0, p8)) X_PAIR(X_NOP, X_ADD_F32V2(p2, p2, p10)) \
+      X_PAIR(X_NOP, X_ADD_F32V2(p4, p4, p12)) X_PAIR(X_ADD(io0, io0, in2), X_ADD_F32V2(p6, p6, p14))
 #define FINISH_FOUR(OP, a, b, c, d) \
   X_PAIR(X_NOP, OP(p0, p0, a)) X_PAIR(X_NOP, OP(p2, p2, b)) X_PAIR(X_NOP, OP(p4, p4, c)) X_PAIR(X_NOP, OP(p6, p6, d))
 /* The addend at io2, in3 to the next. */
@@ -166,10 +178,10 @@ static f32 finish_limited(f32 sum, uint32_t mode, const f32* limits) {
 
 #define FINISH(Name, type, ADDEND, addend_of, ...)                                                                \
   VERTEX_MULTI(Name, IN(f32, terms, 8), IN(f32, bias, 8), OUT(type, y, 8), VALUE(u32, groups), VALUE(u32, parts), \
-               VALUE(u32, halves), VALUE(u32, first), VALUE(u32, positions), VALUE(u32, mode) __VA_ARGS__) {      \
+               VALUE(u32, halves), VALUE(u32, each), VALUE(u32, first), VALUE(u32, positions),                   \
+               VALUE(u32, mode) __VA_ARGS__) {                                                                    \
     const uint32_t two = state->halves - 1; /* 0 or 1 */                                                          \
-    const uint32_t half = two & worker, slot = worker >> two, workers = 6 >> two;                                 \
-    const uint32_t share = (state->groups + workers - 1) / workers;                                               \
+    const uint32_t half = two & worker, slot = worker >> two, share = state->each;                               \
     uint32_t g = slot * share, end = g + share < state->groups ? g + share : state->groups;                       \
     if (g >= end) return;                                                                                         \
     const uint32_t y_step = (8 * sizeof(type)) << two, bias_step = 32 << two;                                     \

@@ -48,6 +48,10 @@ CostFeatures cost_features(const CodeletInfo& info, const std::uint8_t* state) {
     const double units = std::ceil(v("groups") * v("halves") / 6);
     return {units, units * v("parts")};
   }
+  if (info.field("taps") != nullptr) {  // windows: a worker's vectors
+    const double units = std::ceil(v("count") * static_cast<double>(1U << static_cast<unsigned>(v("shift"))) / 6);
+    return {units, units * v("taps")};
+  }
   if (info.field("runs") != nullptr) {  // zeros in runs: a worker's part
     const double runs = std::ceil(v("runs") * v("blocks") / 6);
     return {runs, runs * v("unit") / 8};

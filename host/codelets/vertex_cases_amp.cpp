@@ -34,7 +34,7 @@ Bindings generate_product(const CodeletInfo& c, std::uint32_t size, std::mt19937
   for (std::uint32_t o = 0; o < out; ++o)
     for (std::uint32_t i = 0; i < in; ++i) {
       const std::uint32_t word =
-          i * block / 8 << 16 | (i == 0 ? 0x8000 : 0) | (i + o == 0 ? 0x4000 : 0) | o * 6 * positions;
+          i * block / 8 << 16 | (i == 0 ? 0x80000000U | o * 6 * positions : 0) | (i + o == 0 ? 0x8000 : 0);
       std::memcpy(&b["offsets"].bytes[(o * in + i) * 4], &word, 4);
     }
   return b;
@@ -49,13 +49,15 @@ void check_product(const CodeletInfo& c, const Bindings& before, const Bindings&
   const auto step = static_cast<std::size_t>(24 + 8 * static_cast<std::int16_t>(value(before, "x_stride"))) / bytes;
   const std::size_t sets = before.at("offsets").count;
   std::vector<double> sum(after.at("c").bytes.size() / 4), largest(sum.size());
+  std::size_t place = 0;  // where the sums of the set's output channels begin
   for (std::size_t s = 0; s < sets; ++s) {
     const auto word = at<std::uint32_t>(before, "offsets", s);
+    if (word >> 31 != 0) place = word & 0x1fff;
     for (std::size_t i = 0; i < positions; ++i)
       for (std::size_t e = 0; e < 8; ++e)
         for (std::size_t k = 0; k < load; ++k) {
-          const double x = element(before, *c.field("x"), (word >> 16) * 8 / bytes + i * step + k);
-          const std::size_t to = ((word & 0x3fff) + i) * 8 + e;
+          const double x = element(before, *c.field("x"), (word >> 16 & 0x7fff) * 8 / bytes + i * step + k);
+          const std::size_t to = (place + i) * 8 + e;
           sum[to] += x * weight(c, before, (s * 8 + e) * load + k);
           largest[to] += std::fabs(x * weight(c, before, (s * 8 + e) * load + k));
         }
@@ -70,6 +72,7 @@ Bindings generate_finish(const CodeletInfo& c, std::uint32_t size, std::mt19937&
   const std::uint32_t positions = 1 + below(2 * size, random), first = below(positions, random);
   const std::uint32_t blocks = (first + groups - 1) / positions + 1;
   b["groups"] = number(groups), b["parts"] = number(parts), b["halves"] = number(halves);
+  b["each"] = number((groups * halves + 5) / 6);
   b["first"] = number(first), b["positions"] = number(positions), b["mode"] = number(below(3, random));
   fill_small(c, b, random, [&](const std::string& f) {
     return f == "terms" ? parts * halves * groups * 8 : f == "bias" ? 4 + blocks * halves * 8 : halves * groups * 8;

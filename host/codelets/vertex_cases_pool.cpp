@@ -114,8 +114,52 @@ void check_pool(const CodeletInfo& c, const Bindings& before, const Bindings& af
   }
 }
 
+/// Windows anywhere in a field of `height` x `width` positions.
+Bindings generate_windows(const CodeletInfo& c, std::uint32_t size, std::mt19937& random) {
+  Bindings b = zero_values(c);
+  const std::uint32_t shift = below(3, random), column = 8U << shift, count = 1 + size / 4;
+  const std::uint32_t rows = 1 + below(3, random), columns = 1 + below(4, random), dilation = 1 + below(2, random);
+  const std::uint32_t height = rows * 2 + 1, width = columns * 2 + below(4, random);
+  b["count"] = number(count), b["shift"] = number(shift), b["taps"] = number(rows * columns);
+  b["step_w"] = number(dilation * column), b["step_h"] = number(dilation * width * column);
+  const std::uint32_t bytes = field_type_bytes(c.field("x")->type);
+  fill_data(c, b, random, starts(c.name, "WindowMean"), [&](const std::string& f) {
+    return f == "windows" ? 2 * count : f == "x" ? height * width * column / bytes : count * column / bytes;
+  });
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::uint32_t words[2] = {(below(2, random) * width + below(2, random)) * column,
+                                    columns | rows << 8 | (rows * columns + below(2, random)) << 16};
+    std::memcpy(&b["windows"].bytes[i * 8], words, 8);
+  }
+  return b;
+}
+
+void check_windows(const CodeletInfo& c, const Bindings& before, const Bindings& after, Check& check) {
+  const bool average = starts(c.name, "WindowMean");
+  const Field &x = *c.field("x"), &y = *c.field("y");
+  const std::size_t bytes = field_type_bytes(x.type), channels = (8U << value(before, "shift")) / bytes;
+  for (std::size_t i = 0; i < value(before, "count") * channels; ++i) {
+    const auto from = at<std::uint32_t>(before, "windows", i / channels * 2);
+    const auto word = at<std::uint32_t>(before, "windows", i / channels * 2 + 1);
+    double best = -HUGE_VAL, sum = 0, size = 0;
+    for (std::size_t row = 0; row < (word >> 8 & 0xff); ++row)
+      for (std::size_t column = 0; column < (word & 0xff); ++column) {
+        const std::size_t place = from + row * value(before, "step_h") + column * value(before, "step_w");
+        const double v = element(before, x, place / bytes + i % channels);
+        best = std::max(best, v), sum += v, size += std::fabs(v);
+      }
+    const double mean = sum / (word >> 16);
+    if (average)
+      check("y", i, element(after, y, i), rounded(mean, y.type), 1e-6 * size + ulps(mean, y.type));
+    else
+      check("y", i, element(after, y, i), best);
+  }
+}
+
 }  // namespace
 
-std::vector<Family> pool_cases() { return {{{"Pool"}, generate_pool, check_pool}}; }
+std::vector<Family> pool_cases() {
+  return {{{"Pool"}, generate_pool, check_pool}, {{"Window"}, generate_windows, check_windows}};
+}
 
 }  // namespace tessera::cases

@@ -303,9 +303,9 @@ class AmpLowering {
     const Index element = ((g * plan_.in_blocks + b) * planes_ + at.plane) * plane_ +
                           (at.row * plan_.plane_columns + at.column) * column_;
     const Index sums = (g * plan_.out_sets + o) * plan_.sum_positions();
-    const bool first = b == 0 && tap == 0;
-    return static_cast<std::uint32_t>(element * t_.element_bytes() / 8) << 16 | (first ? 0x8000U : 0U) |
-           (first && g == 0 && o == 0 ? 0x4000U : 0U) | static_cast<std::uint32_t>(sums);
+    const auto word = static_cast<std::uint32_t>(element * t_.element_bytes() / 8) << 16;
+    if (b != 0 || tap != 0) return word;
+    return word | 0x80000000U | (g == 0 && o == 0 ? 0x8000U : 0U) | static_cast<std::uint32_t>(sums);
   }
 
   /// Sets of each split, once for all blocks of the field: [field blocks][splits][elements].
@@ -524,6 +524,7 @@ class AmpLowering {
       value("groups", static_cast<Index>(share) / b);
       value("parts", plan_.in_parts);
       value("halves", b / 8);
+      value("each", (static_cast<Index>(share) / 8 + 5) / 6);
       graph_.set_values(vertex, "first", std::move(first));
       value("positions", positions);
       value("mode", static_cast<Index>(p_.limits.mode));

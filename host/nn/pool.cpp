@@ -1,5 +1,9 @@
 // MaxPool and AveragePool of one to three axes. The result lies in home layout (blocks of channels, home.h) if its
 // channels allow it, else row-major; each tile computes its share from the box of the input that its windows meet.
+// Windows of up to two axes over blocks of whole vectors are laid out here (codelets of window.c), others on the tiles.
+// Global average pooling is one window.
+#include "host/nn/pool.h"
+
 #include <algorithm>
 #include <array>
 
@@ -32,7 +36,7 @@ class Pool {
       : lowering_(lowering),
         builder_(lowering.builder()),
         node_(node),
-        pool_(std::get<model::PoolAttributes>(node.attributes)),
+        pool_(attributes(lowering, node)),
         type_(type_of(lowering.in(node, 0).type)) {
     const auto& x = lowering.in(node, 0).shape;
     const auto& y = lowering.out(node).shape;
@@ -52,6 +56,7 @@ class Pool {
     block_ = home_block(type_, channels_);
     in_blocks_ = block_ != 0;
     if (!in_blocks_) block_ = 1;
+    laid_out_ = !Lowering::wants(node, 1) && vectors() && windows_laid_out();
   }
 
   void run() {
@@ -64,10 +69,52 @@ class Pool {
     if (y.elements() == 0) return;
     cut(y);
     stage();
-    vertices(y, indices);
+    if (laid_out_)
+      window_vertices(y);
+    else
+      vertices(y, indices);
   }
 
  private:
+  static model::PoolAttributes attributes(const Lowering& lowering, const Node& node) {
+    if (node.op != Op::GlobalAveragePool) return std::get<model::PoolAttributes>(node.attributes);
+    const auto& x = lowering.in(node, 0).shape;
+    model::PoolAttributes whole;
+    whole.kernel.assign(x.begin() + 2, x.end());
+    whole.strides.assign(x.size() - 2, 1);
+    whole.pads_begin.assign(x.size() - 2, 0);
+    whole.pads_end = whole.pads_begin;
+    return whole;
+  }
+
+  [[nodiscard]] bool vectors() const {
+    return block_ * graph::size_of(type_) % 8 == 0 && (type_ == graph::Type::f16 || type_ == graph::Type::f32);
+  }
+
+  /// Taps of the window of result element `o` along an axis: first inside the input, how many are, how many count.
+  struct Taps {
+    std::int64_t at = 0, inside = 0, padded = 0;
+  };
+  [[nodiscard]] Taps taps(std::size_t axis, std::int64_t o) const {
+    Taps t;
+    for (std::int64_t k = 0; k < kernel_[axis]; ++k) {
+      const std::int64_t at = o * stride_[axis] - pad_[axis] + k * dilation_[axis];
+      if (at < padded_[axis]) ++t.padded;
+      if (at < 0 || at >= input_[axis]) continue;
+      if (t.inside++ == 0) t.at = at;
+    }
+    return t;
+  }
+  /// No third axis, and every window has elements, as many as its words can tell.
+  [[nodiscard]] bool windows_laid_out() const {
+    if (input_[0] != 1 || kernel_[0] != 1 || result_[0] != 1 || kernel_[1] > 255 || kernel_[2] > 255 ||
+        kernel_[1] * kernel_[2] > 0xffff)
+      return false;
+    for (std::size_t axis = 1; axis < 3; ++axis)
+      for (std::int64_t o = 0; o < result_[axis]; ++o)
+        if (taps(axis, o).inside == 0) return false;
+    return true;
+  }
   Tensor result(graph::Type type, const graph::Shape& shape, const std::string& name) {
     return in_blocks_ ? builder_.home(type, shape, 1, name) : builder_.linear(type, shape, name);
   }
@@ -78,13 +125,18 @@ class Pool {
     const Index plane = positions_ * block_;
     for (const graph::TileInterval& i : builder_.graph().variable(y.boxes().at(0).variable).mapping)
       for (Index at = i.begin; at < i.end;) {
-        const Index end = std::min(i.end, (at / plane + 1) * plane);
+        Index end = std::min(i.end, (at / plane + 1) * plane);
         Segment s;
         s.tile = i.tile;
         s.plane = at / plane;
         s.storage = at;
         s.first = at % plane / block_;
         s.last = s.first + (end - at) / block_ - 1;
+        const auto row = static_cast<Index>(result_[2]);
+        if (s.last - s.first < row && s.last / row != s.first / row) {  // boxes of whole rows would be far larger
+          s.last = (s.first / row + 1) * row - 1;
+          end = at + (s.last - s.first + 1) * block_;
+        }
         box(s);
         segments_.push_back(s);
         at = end;
@@ -185,9 +237,7 @@ class Pool {
     const std::string type(graph::name_of(type_));
     if (node_.op == Op::AveragePool) return "PoolAverage_" + type;
     if (where) return "PoolMaxIndex_" + type;
-    const bool vectors =
-        block_ * graph::size_of(type_) % 8 == 0 && (type_ == graph::Type::f16 || type_ == graph::Type::f32);
-    return (vectors ? "PoolMaxVectors_" : "PoolMax_") + type;
+    return (vectors() ? "PoolMaxVectors_" : "PoolMax_") + type;
   }
 
   void vertices(const Tensor& y, const Tensor& indices) {
@@ -222,14 +272,59 @@ class Pool {
     builder_.execute(set);
   }
 
+  void window_vertices(const Tensor& y) {
+    graph::Graph& graph = builder_.graph();
+    const Tensor flat = builder_.flat(y.boxes().at(0).variable);
+    const auto set = graph.add_compute_set(node_.name);
+    const std::int64_t column = static_cast<std::int64_t>(block_ * graph::size_of(type_));
+    const bool average = node_.op != Op::MaxPool;
+    std::vector<std::uint32_t> words;
+    for (const Segment& s : segments_) append_windows(words, s, column);
+    const Tensor all = graph.add_constant(graph::Type::u32, {words.size()}, words, node_.name + " windows");
+    Index at = 0;
+    for (const Segment& s : segments_) {
+      const Index count = s.last - s.first + 1;
+      const Tensor own = all.slice(at, at + 2 * count);
+      at += 2 * count;
+      graph.map(own, s.tile);
+      const auto vertex = graph.add_vertex(
+          set, (average ? "WindowMean_" : "WindowMax_") + std::string(graph::name_of(type_)), s.tile, node_.name);
+      graph.connect(vertex, "x", s.x);
+      graph.connect(vertex, "y", flat.slice(s.storage, s.storage + count * block_));
+      graph.connect(vertex, "windows", own);
+      const auto number = [&](const char* field, std::int64_t value) {
+        graph.set_value(vertex, field, static_cast<std::uint32_t>(value));
+      };
+      number("count", static_cast<std::int64_t>(count));
+      number("shift", column == 8 ? 0 : column == 16 ? 1 : 2);
+      number("step_w", dilation_[2] * column);
+      number("step_h", dilation_[1] * (s.end[2] - s.begin[2]) * column);
+      number("taps", kernel_[1] * kernel_[2]);
+    }
+    builder_.execute(set);
+  }
+
+  /// Two words for each window of a segment (window.c).
+  void append_windows(std::vector<std::uint32_t>& words, const Segment& s, std::int64_t column) const {
+    for (Index p = s.first; p <= s.last; ++p) {
+      const auto position = static_cast<std::int64_t>(p);
+      const Taps h = taps(1, position / result_[2] % result_[1]), w = taps(2, position % result_[2]);
+      const std::int64_t place = (h.at - s.begin[1]) * (s.end[2] - s.begin[2]) + w.at - s.begin[2];
+      const std::int64_t counted = pool_.count_include_pad ? h.padded * w.padded : h.inside * w.inside;
+      words.push_back(static_cast<std::uint32_t>(place * column));
+      words.push_back(static_cast<std::uint32_t>(w.inside | h.inside << 8 | counted << 16));
+    }
+  }
+
   Lowering& lowering_;
   Builder& builder_;
   const Node& node_;
-  const model::PoolAttributes& pool_;
+  model::PoolAttributes pool_;
   graph::Type type_;
   Index images_ = 0, channels_ = 0, positions_ = 0;
   Index block_ = 0;  ///< channels that lie together
   bool in_blocks_ = false;
+  bool laid_out_ = false;  ///< windows are
   Triple input_{1, 1, 1}, result_{1, 1, 1}, kernel_{1, 1, 1}, stride_{1, 1, 1}, dilation_{1, 1, 1}, pad_{0, 0, 0},
       padded_{1, 1, 1};
   std::vector<Segment> segments_;
@@ -251,5 +346,15 @@ std::string refuse_pool(const model::Model& model, const Node& node) {
 std::vector<Rule> pool_rules() {
   return {{Op::MaxPool, lower_pool, refuse_pool}, {Op::AveragePool, lower_pool, refuse_pool}};
 }
+
+bool global_pool_is_window(const Lowering& lowering, const Node& node) {
+  const auto& x = lowering.in(node, 0);
+  const std::int64_t width = x.shape.size() == 4 ? x.shape[2] * x.shape[3] : 0;
+  // Long rows are better folded by all tiles.
+  return width > 0 && width <= 256 && home_block(type_of(x.type), static_cast<Index>(x.shape[1])) != 0 &&
+         x.shape[0] > 0 && (x.type == model::Type::f16 || x.type == model::Type::f32);
+}
+
+void lower_window_pool(Lowering& lowering, const Node& node) { lower_pool(lowering, node); }
 
 }  // namespace tessera::nn

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "host/nn/lowering.h"
+#include "host/nn/pool.h"
 #include "host/nn/rows.h"
 #include "host/nn/vertex_batch.h"
 
@@ -114,6 +115,8 @@ void lower_reduce(Lowering& lowering, const Node& node) {
 }
 
 void lower_global_pool(Lowering& lowering, const Node& node) {
+  if (node.op == Op::GlobalAveragePool && global_pool_is_window(lowering, node))
+    return lower_window_pool(lowering, node);
   lower_fold(lowering, node, axes_from(2, lowering.in(node, 0).shape.size()));
 }
 
