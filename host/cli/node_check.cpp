@@ -162,6 +162,8 @@ std::vector<std::string> node_lines(const CompiledModel& compiled, const golden:
 std::string node_failure(const CompiledModel& compiled, const golden::NodeReport& report) {
   if (report.passes()) return {};
   const NodeResult* first = report.first_wrong();
+  // Only views, or tensors without elements: the outputs alone are compared.
+  if (first == nullptr && compiled.taps.empty()) return {};
   if (first == nullptr) return "no node has a result that could be read: nothing was compared";
   const std::string place = place_of(compiled, *first).text();
   return report.text() + (place.empty() ? "" : "; " + place) + "; tolerance: " + first->tolerance;
