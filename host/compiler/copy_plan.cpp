@@ -4,7 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
+#include <numeric>
+#include <optional>
 #include <stdexcept>
 #include <tuple>
 
@@ -102,6 +105,51 @@ class Planner {
 
   Ir& ir_;
 };
+
+/// Axes of a part of both views by the distance of the destination's elements, if both then have neighbours in the last
+/// axis and had not before; nothing if their order is right as it is.
+std::optional<std::vector<std::size_t>> storage_order(const graph::Tensor& src, const graph::Tensor& dst) {
+  if (src.boxes().size() != 1 || dst.boxes().size() != 1) return std::nullopt;
+  const graph::Box& from = src.boxes().front();
+  const graph::Box& to = dst.boxes().front();
+  std::vector<std::size_t> order(to.extent.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    if ((to.extent[a] == 1) != (to.extent[b] == 1)) return to.extent[a] == 1;
+    return std::abs(to.stride[a]) > std::abs(to.stride[b]);
+  });
+  if (order.empty() || std::is_sorted(order.begin(), order.end())) return std::nullopt;
+  const std::size_t last = order.back();
+  if (to.stride[last] != 1 || from.stride[last] != 1) return std::nullopt;
+  return order;
+}
+
+/// Copies of views whose elements stand in the same order in memory, but not in the views' row-major order (activations
+/// by blocks of channels), as copies in the order of memory: their pieces are long.
+CopyList in_storage_order(const CopyList& copies) {
+  constexpr std::size_t kMostBoxes = 512;  // parts of a view are looked for one by one
+  CopyList result;
+  for (const auto& [src, dst] : copies) {
+    CopyList parts;
+    bool turned = false;
+    for (const graph::Box& box : dst.boxes()) {
+      if (dst.boxes().size() > kMostBoxes || dst.rank() < 2) break;
+      graph::Shape end = box.origin;
+      for (std::size_t k = 0; k < end.size(); ++k) end[k] += box.extent[k];
+      const graph::Tensor from = src.slice(box.origin, end);
+      const graph::Tensor to = dst.slice(box.origin, end);
+      const auto order = storage_order(from, to);
+      turned = turned || order.has_value();
+      parts.emplace_back(order ? from.permute(*order) : from, order ? to.permute(*order) : to);
+    }
+    if (turned) {
+      result.insert(result.end(), parts.begin(), parts.end());
+    } else {
+      result.emplace_back(src, dst);
+    }
+  }
+  return result;
+}
 
 std::string copy_codelet(const ByteCopy& c) {
   const bool dense = c.outer == 1 && (c.count == 1 || (c.src_step == c.bytes && c.dst_step == c.bytes));
@@ -227,7 +275,7 @@ std::vector<std::uint32_t> fully_written(const graph::Graph& graph, const std::v
 Node lower_copies(Ir& ir, const CodeletLibrary& library, const CopyList& copies,
                   const std::vector<std::uint32_t>& kills, const std::string& path, const std::string& name) {
   Planner planner(ir);
-  for (const auto& [src, dst] : copies) {
+  for (const auto& [src, dst] : in_storage_order(copies)) {
     if (src.same_view(dst)) continue;
     for_each_piece(ir.layout, src, dst, [&](const Piece& p) { planner.add(p); });
   }

@@ -202,5 +202,35 @@ TEST(Copies, HomeLayoutsAndRowMajor) {
   for (unsigned seed = 1; seed <= 2; ++seed) expect_right(load_platform("c2"), seed, make, 200'000);
 }
 
+/// Layouts that agree are copied as they lie in memory, whatever the order of the views: by exchange alone, one message
+/// a tile.
+TEST(Copies, EqualLayoutsGoAsTheyLie) {
+  constexpr std::uint64_t kChannels = 64, kHeight = 9, kWidth = 7;
+  const auto make = [](Graph& g, Random&) {
+    std::vector<Pair> pairs;
+    const auto home = [&](const std::string& name) {
+      const Tensor whole = g.add_variable(Type::f16, {kChannels / 16, kHeight, kWidth, 16}, name);
+      g.map_linear(whole, 16);
+      g.expose(name, whole);
+      return whole.permute({0, 3, 1, 2}).reshape({1, kChannels, kHeight, kWidth});
+    };
+    const Tensor from = home("from 0");
+    pairs.push_back({"0", from, home("to 0")});
+    return pairs;
+  };
+  expect_right(load_platform("pocket"), 1, make, 4 * kChannels * kHeight * kWidth);
+  Random rng(1);
+  Graph g(16);
+  const std::vector<Pair> pairs = make(g, rng);
+  g.add_entry("main", Program::copy(pairs[0].src, pairs[0].dst));
+  const auto compiled = compiler::compile(g, load_platform("pocket"), CodeletLibrary::builtin());
+  const auto& program = compiled.executable.programs.at(0);
+  ASSERT_EQ(program.phases.size(), 1U);
+  const std::uint64_t words = kChannels * kHeight * kWidth / 2;
+  EXPECT_EQ(program.phases[0].words_received, words);
+  EXPECT_LE(program.phases[0].cycles, words / 16 + 64);
+  for (const auto& step : program.steps) EXPECT_NE(step.kind, executable::Step::Kind::compute) << step.name;
+}
+
 }  // namespace
 }  // namespace tessera
