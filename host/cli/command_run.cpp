@@ -25,6 +25,7 @@ struct RunOptions {
   bool synthetic = false;
   bool check = false;
   bool check_outputs = false;
+  bool no_races = false;
   ResultOptions results;
   NetworkReportOptions network;
 };
@@ -66,7 +67,7 @@ int run_command(Context& context, const RunOptions& options) {
   if (is_wavenet(options.model)) {
     FlowRequest request;
     request.machine = options.machine;
-    request.machine.check_races = options.check;
+    request.machine.check_races = options.check && !options.no_races;
     request.results = options.results;
     return run_wavenet(context, options.model, request, platform, options.check, progress);
   }
@@ -79,7 +80,7 @@ int run_command(Context& context, const RunOptions& options) {
   request.title = options.model;
   request.machine = options.machine;
   request.results = options.results;
-  request.machine.check_races = check;
+  request.machine.check_races = check && !options.no_races;
   if (loaded.example) request.labels = loaded.example->labels;
   request.conclude = [&](const Machine& machine, const DeviceRun& run) {
     std::string wrong = report_network(context, loaded, options.network, compiled, machine, run);
@@ -114,6 +115,8 @@ void add_run_command(CLI::App& app, Context& context) {
                     "races between the contexts of a tile");
                 sub.add_flag("--check-outputs", options->check_outputs,
                              "The same for the outputs alone, of the program as it is without --check");
+                sub.add_flag("--no-race-check", options->no_races,
+                             "With a check: do not look for races, which takes most of its time on large machines");
                 sub.add_flag("--nodes", options->network.nodes, "Print cycles and work of each node that multiplies");
                 options->compile.add_to(sub);
                 options->results.add_to(sub);

@@ -258,19 +258,22 @@ class AmpLowering {
         runs.push_back(static_cast<std::uint32_t>(first << 16 | std::min(count, kLongest)));
     };
     if (cleared()) {
-      add(0, planes_ * plan_.images * plan_.plane_rows * plan_.plane_columns);
+      add(0, planes_ * (plan_.images * plan_.plane_rows * plan_.plane_columns + plan_.shared));
       return runs;
     }
     const Index useful = useful_columns();
     for (Index plane = 0; plane < planes_; ++plane)
       for (Index image = 0; image < plan_.images; ++image)
         for (Index row = 0; row < plan_.plane_rows; ++row) {
-          const Index first = ((plane * plan_.images + image) * plan_.plane_rows + row) * plan_.plane_columns;
+          const Index first = ((plane * plan_.images + image) * plan_.plane_rows + row) * plan_.plane_columns +
+                              plane * plan_.shared;
+          const bool last = image + 1 == plan_.images && row + 1 == plan_.plane_rows;
+          const Index own = last ? useful : useful - plan_.shared;  // the rest is the next row's
           const bool real = source_row(at, plane, at.image + image, row) >= 0;
           const Index x = at.column * t_.stride_w + plan_.planes[u(plane)][2] - t_.pad_w;
-          const auto [begin, end] = real ? real_columns(x) : std::array<Index, 2>{useful, useful};
+          const auto [begin, end] = real ? real_columns(x) : std::array<Index, 2>{own, own};
           add(first, begin);
-          add(first + end, useful - end);
+          add(first + end, own - end);
         }
     return runs;
   }

@@ -68,6 +68,12 @@ void lay_patch(const AmpTask& task, AmpPlan& plan) {
   const std::int64_t step = plan.wide ? task.stride_w : 1;  // columns of the plane from position to position
   plan.plane_rows = plan.rows + down;
   plan.pitch = plan.rows * plan.images > 1 || plan.wide ? plan.columns + across / step : plan.columns + across;
+  plan.shared = 0;
+  if (!plan.wide && task.stride_w == 1 && task.up_w == 1 && plan.column_blocks == 1 && plan.rows * plan.images > 1) {
+    const std::int64_t behind = plan.columns + across - task.pad_w - task.in_w;
+    plan.shared = std::max<std::int64_t>(0, std::min({task.pad_w, behind, across}));
+    plan.pitch -= plan.shared;
+  }
   plan.plane_columns = plan.pitch * step;
   const std::int64_t last = ((plan.images - 1) * plan.plane_rows + plan.rows - 1) * plan.pitch + plan.columns;
   plan.positions = std::max<std::int64_t>(3, ceil_div(last, kWorkers));

@@ -65,6 +65,8 @@ struct AmpPlan {
   std::int64_t plane_rows = 1;      ///< of an image
   std::int64_t plane_columns = 1;   ///< columns of the plane from row to row
   std::int64_t pitch = 1;           ///< positions from row to row
+  /// Zeros at the end of a row that are those at the beginning of the next: a plane ends with as many columns more.
+  std::int64_t shared = 0;
   std::int64_t positions = 3;       ///< of each worker
   std::int64_t patch_elements = 0;  ///< everything that is read, junk included
 
@@ -80,7 +82,7 @@ struct AmpPlan {
     return groups * out_sets * in_blocks * static_cast<std::int64_t>(taps.size());
   }
   [[nodiscard]] std::int64_t plane_elements(const AmpTask& task) const {
-    return images * plane_rows * plane_columns * task.column_channels();
+    return (images * plane_rows * plane_columns + shared) * task.column_channels();
   }
   /// Positions of the sums of one set of channels, junk included.
   [[nodiscard]] std::int64_t sum_positions() const { return 6 * positions; }
