@@ -235,7 +235,13 @@ void set_amp_limits(const Lowering& lowering, const Node& node, AmpTask& task) {
   const double budget = lowering.options().sram_bytes * kDataShare / 2;
   const auto own = static_cast<double>(weight_bytes(lowering.model(), node));
   const auto all = static_cast<double>(lowering.all_weight_bytes());
-  const double weights = std::max(all == 0 ? 0 : budget * own / all, 1.25 * own / lowering.options().tiles + 1024);
+  // Beyond an even share a product may hold some sets more, as far as all products together leave room for that.
+  const auto& nodes = lowering.model().nodes;
+  const auto products = std::count_if(nodes.begin(), nodes.end(),
+                                      [&](const Node& n) { return weight_bytes(lowering.model(), n) != 0; });
+  const double spare = lowering.options().sram_bytes * kDataShare - 1.25 * all / lowering.options().tiles;
+  const double extra = std::clamp(spare / static_cast<double>(std::max<std::ptrdiff_t>(1, products)), 264.0, 1024.0);
+  const double weights = std::max(all == 0 ? 0 : budget * own / all, 1.25 * own / lowering.options().tiles + extra);
   task.tiles = lowering.options().tiles;
   task.weight_bytes = static_cast<std::uint64_t>(weights);
   task.tile_bytes = static_cast<std::uint64_t>(std::min(budget + weights, lowering.options().sram_bytes * kMostShare));
