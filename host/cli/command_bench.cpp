@@ -8,6 +8,7 @@
 #include "host/cli/commands.h"
 #include "host/cli/demo_bench.h"
 #include "host/cli/digits_bench.h"
+#include "host/cli/networks_bench.h"
 #include "host/cli/rtl_factory.h"
 #include "host/cli/scale_bench.h"
 #include "hw/error.h"
@@ -31,11 +32,12 @@ struct BenchOptions {
 struct Benchmark {
   std::string name, does;
   std::function<bench::Report(const bench::Effort&)> run;
+  bool part = false;  ///< of another benchmark: run only if it is named
 };
 
 std::vector<Benchmark> benchmarks(const Context& context) {
   const bench::RtlModels models{rtl_tile, traced_rtl_tile};
-  return {
+  std::vector<Benchmark> all = {
       {"iss", "TLM worker code against qemu-riscv32 on one C program", bench::run_iss_report},
       {"amp", "vector loops of TLM workers: matrix products and f16 lanes", bench::run_amp_report},
       {"rtl", "cycles a second of the Verilated tile, with and without waveform",
@@ -51,7 +53,16 @@ std::vector<Benchmark> benchmarks(const Context& context) {
        [&context](const bench::Effort& effort) { return run_demo_bench(context, effort); }},
       {"digits", "the digits network: compiled, and run in TLM, RTL and lockstep",
        [&context](const bench::Effort& effort) { return run_digits_bench(context, effort); }},
+      {"networks", "the networks of docs/networks.md: cycles, utilisation, memory, time of compiling and running",
+       [&context](const bench::Effort& effort) { return run_networks_bench(context, effort, ""); }},
   };
+  for (const std::string& name : bench_networks()) {
+    if (std::any_of(all.begin(), all.end(), [&](const Benchmark& b) { return b.name == name; })) continue;
+    all.push_back({name, "of networks only this one",
+                   [&context, name](const bench::Effort& effort) { return run_networks_bench(context, effort, name); },
+                   true});
+  }
+  return all;
 }
 
 /// In the order of the table, each once. Throws Error(usage) that lists the valid names.
@@ -63,7 +74,7 @@ std::vector<Benchmark> chosen(const Context& context, const std::vector<std::str
     if (std::none_of(all.begin(), all.end(), [&](const Benchmark& b) { return b.name == name; }))
       throw Error(Category::usage, "there is no benchmark '" + name + "'", "", "valid names: " + valid);
   for (Benchmark& b : all)
-    if (names.empty() || std::find(names.begin(), names.end(), b.name) != names.end()) picked.push_back(std::move(b));
+    if (names.empty() ? !b.part : std::find(names.begin(), names.end(), b.name) != names.end()) picked.push_back(std::move(b));
   return picked;
 }
 

@@ -34,10 +34,12 @@ int run_compile(Context& context, const CompileOptions& options) {
   const Platform platform = load_platform(options.platform);
   const LoadedModel loaded = load_model(context, options.model, options.inputs);
   CompiledModel compiled;
+  nlohmann::ordered_json compiler_report;
   try {
-    compiled = compile_model(loaded.model, platform, options.settings, progress);
+    compiled = compile_model(loaded.model, platform, options.settings, progress,
+                             [&](const nlohmann::ordered_json& report) { compiler_report = report; });
   } catch (const Error& error) {
-    write_failed_report(context, options.report, error);
+    write_failed_report(context, options.report, error, compiler_report);
     throw;
   }
   progress.finish();

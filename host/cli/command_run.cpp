@@ -46,14 +46,16 @@ golden::Comparison check_outputs(const model::Model& model, const std::vector<mo
 /// Compiles; the report of a model that cannot be compiled says what is known.
 CompiledModel compile_or_report(Context& context, const RunOptions& options, const model::Model& model,
                                 const Platform& platform, Progress& progress) {
+  nlohmann::ordered_json compiler_report;
   try {
     CompileSettings settings = options.compile;
     settings.replicas = std::to_string(settings.replica_count(options.machine.chosen(platform).ipus()));
     settings.tap_nodes = options.check;
-    return compile_model(model, platform, settings, progress);
+    return compile_model(model, platform, settings, progress,
+                         [&](const nlohmann::ordered_json& report) { compiler_report = report; });
   } catch (const Error& error) {
     progress.finish();
-    write_failed_report(context, options.results.report, error);
+    write_failed_report(context, options.results.report, error, compiler_report);
     throw;
   }
 }

@@ -13,6 +13,8 @@ void add_compile_command(CLI::App& app, Context& context);
 void add_exec_command(CLI::App& app, Context& context);
 void add_devices_command(CLI::App& app, Context& context);
 void add_graph_command(CLI::App& app, Context& context);
+/// profile: reports of runs, memory of models.
+void add_profile_command(CLI::App& app, Context& context);
 void add_elf(CLI::App& app, Context& context);
 /// examples: networks by name.
 void add_examples_command(CLI::App& app, Context& context);

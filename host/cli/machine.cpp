@@ -84,7 +84,8 @@ std::string symbol_text(const executable::Executable& executable, TileRef tile, 
 Machine::Observers::Observers(const Platform& platform, const executable::Executable& executable)
     : cycles(platform.ipus(), platform.tiles, programs_by_ipu(platform, executable)),
       phases(executable),
-      spans(platform.ipus()) {}
+      spans(platform.ipus()),
+      amp(platform.ipus(), platform.tiles, executable) {}
 
 Machine::Machine(const Context& context, const MachineOptions& options, const Platform& platform,
                  const executable::Executable& executable, Progress& progress)

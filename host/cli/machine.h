@@ -13,6 +13,7 @@
 #include "host/cli/taps.h"
 #include "host/driver/driver.h"
 #include "host/executable/executable.h"
+#include "host/profile/amp_spans.h"
 #include "host/profile/cycles.h"
 #include "host/profile/phases.h"
 #include "host/profile/spans.h"
@@ -56,6 +57,10 @@ class Machine {
   [[nodiscard]] profile::PhaseCheck& phases() { return observers_.phases; }
   /// Parts of the supersteps on the slowest tiles.
   [[nodiscard]] profile::SuperstepSpans& spans() { return observers_.spans; }
+
+  /// Cycles of the matrix engines' compute sets.
+  [[nodiscard]] profile::AmpSpans& amp_spans() { return observers_.amp; }
+  [[nodiscard]] const profile::AmpSpans& amp_spans() const { return observers_.amp; }
 
   /// Last cycle that the waveform may hold.
   [[nodiscard]] Cycle wave_end() const { return wave_ == nullptr ? 0 : wave_->options().to; }
@@ -111,10 +116,12 @@ class Machine {
       cycles.event(event);
       phases.event(event);
       spans.event(event);
+      amp.event(event);
     }
     profile::CycleProfile cycles;
     profile::PhaseCheck phases;
     profile::SuperstepSpans spans;
+    profile::AmpSpans amp;
   } observers_;
   std::unique_ptr<System> system_;
   std::unique_ptr<InProcessTransport> transport_;

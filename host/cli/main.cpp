@@ -13,6 +13,7 @@ void add_all_commands(CLI::App& app, Context& context) {
   add_compile_command(app, context);
   add_exec_command(app, context);
   add_graph_command(app, context);
+  add_profile_command(app, context);
   add_examples_command(app, context);
   add_devices_command(app, context);
   add_elf(app, context);

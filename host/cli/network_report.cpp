@@ -3,76 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
-#include "host/onnx/work.h"
+#include "host/cli/node_figures.h"
 
 namespace tessera::cli {
 
 namespace {
-
-/// Multiply-accumulates of the matrix engine of a tile in a cycle (docs/machine/timing.md): the peak of its operand's
-/// type.
-double peak_rate(model::Type type) { return type == model::Type::f16 ? 32.0 : 8.0; }
-
-struct NodeFigures {
-  const model::Node* node = nullptr;
-  std::uint64_t work = 0;
-  double engine_cycles = 0;  ///< that one tile would take at its peak
-  Cycle cycles = 0;          ///< of the node's supersteps, over all executions
-};
-
-/// Where a name begins last in a step's path, which goes from the outermost inwards: "main/batch/fc1/fc1 a"; npos if it
-/// does not stand there. Names of nodes may hold '/' themselves.
-std::size_t place_in(const std::string& path, const std::string& name) {
-  for (std::size_t at = path.rfind(name); at != std::string::npos;
-       at = at == 0 ? std::string::npos : path.rfind(name, at - 1)) {
-    const bool begins = at == 0 || path[at - 1] == '/';
-    const std::size_t end = at + name.size();
-    if (begins && (end == path.size() || path[end] == '/' || path[end] == ' ')) return at;
-  }
-  return std::string::npos;
-}
-
-/// Cycles by step path, of all programs.
-std::map<std::string, Cycle> cycles_by_path(const executable::Executable& executable, const Machine& machine) {
-  std::map<std::string, Cycle> sums;
-  const profile::CycleProfile& profile = machine.profile();
-  for (unsigned program = 0; program < std::min<std::size_t>(profile.programs(), executable.programs.size()); ++program)
-    for (const auto& [pc, sum] : profile.steps(program)) {
-      const executable::Step* step = executable::find_step(executable.programs[program], pc);
-      if (step != nullptr) sums[step->path] += sum.cycles;
-    }
-  return sums;
-}
-
-std::vector<NodeFigures> figures_of(const model::Model& model, const executable::Executable& executable,
-                                    const Machine& machine) {
-  std::vector<NodeFigures> figures;
-  const std::map<std::string, Cycle> paths = cycles_by_path(executable, machine);
-  for (const model::Node& node : model.nodes) {
-    NodeFigures entry;
-    entry.node = &node;
-    entry.work = model::multiply_accumulates(model, node);
-    if (entry.work != 0)
-      entry.engine_cycles = static_cast<double>(entry.work) / peak_rate(model.value(node.inputs.at(0)).type);
-    figures.push_back(entry);
-  }
-  // A path goes to the innermost node in it: the call of a function that several layers share carries a node's name
-  // too.
-  for (const auto& [path, cycles] : paths) {
-    NodeFigures* innermost = nullptr;
-    std::size_t deepest = 0;
-    for (NodeFigures& entry : figures) {
-      const std::size_t at = place_in(path, entry.node->name);
-      if (at == std::string::npos || (innermost != nullptr && at < deepest)) continue;
-      if (innermost != nullptr && at == deepest && entry.node->name.size() < innermost->node->name.size()) continue;
-      innermost = &entry, deepest = at;
-    }
-    if (innermost != nullptr) innermost->cycles += cycles;
-  }
-  return figures;
-}
 
 std::uint64_t most(const nlohmann::ordered_json& tiles, const char* key) {
   std::uint64_t value = 0;
@@ -114,28 +50,37 @@ namespace {
 
 void report_nodes(Context& context, const std::vector<NodeFigures>& figures, double tiles, bool print) {
   auto& list = context.result["node_work"] = nlohmann::ordered_json::array();
-  if (print) context.print(fmt::format("{:>11} {:>13} {:>10} {:>7}  {}", "cycles", "MAC", "MAC/cycle", "peak", "node"));
+  if (print)
+    context.print(
+        fmt::format("{:>11} {:>13} {:>10} {:>7} {:>7}  {}", "cycles", "MAC", "MAC/cycle", "peak", "AMP", "node"));
   for (const NodeFigures& entry : figures) {
-    const double cycles = static_cast<double>(entry.cycles);
-    const double rate = entry.cycles == 0 ? 0 : static_cast<double>(entry.work) / cycles;
-    const double share = entry.cycles == 0 ? 0 : entry.engine_cycles / (cycles * tiles);
-    list.push_back({{"node", entry.node->name},
-                    {"operator", std::string(model::name_of(entry.node->op))},
-                    {"cycles", entry.cycles},
-                    {"multiply_accumulates", entry.work},
-                    {"multiply_accumulates_per_cycle", rate},
-                    {"utilisation", share}});
-    if (print && entry.work != 0)
-      context.print(fmt::format("{:>11} {:>13} {:>10.1f} {:>6.2f}%  {}", entry.cycles, entry.work, rate, 100 * share,
-                                entry.node->name));
+    list.push_back(to_json(entry, tiles));
+    if (!print || entry.work == 0) continue;
+    const double rate = entry.cycles > 0 ? static_cast<double>(entry.work) / entry.cycles : 0;
+    const std::string amp = entry.amp_tile_cycles > 0 ? fmt::format("{:.2f}%", 100 * entry.amp_share()) : "-";
+    context.print(fmt::format("{:>11.0f} {:>13} {:>10.1f} {:>6.2f}% {:>7}  {}", entry.cycles, entry.work, rate,
+                              100 * entry.peak_share(tiles), amp, entry.node->name));
+  }
+}
+
+/// Nodes summed by kind; printed are those that the matrix engines compute.
+void report_classes(Context& context, const std::vector<NodeFigures>& figures, double tiles, bool print) {
+  auto& list = context.result["work_classes"] = nlohmann::ordered_json::array();
+  for (const ClassFigures& entry : by_class(figures)) {
+    list.push_back(to_json(entry, tiles));
+    if (print && entry.amp_tile_cycles > 0)
+      context.print(fmt::format(
+          "AMP         {:.2f} % useful steps over compute cycles and active tiles: {} ({} nodes, {:.0f} cycles)",
+          100 * entry.useful_steps / entry.amp_tile_cycles, entry.name, entry.nodes, entry.cycles));
   }
 }
 
 /// Cycles of the recurrence alone: the input has arrived, the output has not left.
 void report_latency(Context& context, const examples::LatencyBound& bound, const std::vector<NodeFigures>& figures,
                     const Machine& machine) {
-  Cycle cycles = 0;
-  for (const NodeFigures& entry : figures) cycles += entry.cycles;
+  double sum = 0;
+  for (const NodeFigures& entry : figures) sum += entry.cycles;
+  const auto cycles = static_cast<Cycle>(sum + 0.5);
   const double per_step = static_cast<double>(cycles) / static_cast<double>(bound.steps);
   const double microseconds = 1e6 * machine.platform().seconds(cycles);
   const bool met = microseconds <= static_cast<double>(bound.microseconds);
@@ -155,18 +100,19 @@ void report_latency(Context& context, const examples::LatencyBound& bound, const
 
 std::string report_network(Context& context, const LoadedModel& loaded, const NetworkReportOptions& options,
                            const CompiledModel& compiled, const Machine& machine, const DeviceRun& run) {
-  const std::vector<NodeFigures> figures = figures_of(loaded.model, compiled.executable, machine);
+  const std::vector<NodeFigures> figures = figures_of(loaded.model, compiled, machine);
   double tiles = 0;
   for (const executable::Instance& instance : compiled.executable.instances)
     tiles += compiled.executable.programs.at(instance.program).tiles;
   std::uint64_t work = 0;
   double engine_cycles = 0;
-  Cycle in_nodes = 0;
+  double in_nodes_sum = 0;
   for (const NodeFigures& entry : figures) {
     work += entry.work;
     engine_cycles += entry.engine_cycles;
-    in_nodes += entry.cycles;
+    in_nodes_sum += entry.cycles;
   }
+  const auto in_nodes = static_cast<Cycle>(in_nodes_sum + 0.5);
   const double cycles = static_cast<double>(run.cycles);
   const double utilisation = run.cycles == 0 ? 0 : engine_cycles / (cycles * tiles);
   const double in_node_utilisation = in_nodes == 0 ? 0 : engine_cycles / (static_cast<double>(in_nodes) * tiles);
@@ -179,6 +125,7 @@ std::string report_network(Context& context, const LoadedModel& loaded, const Ne
   const bool example = loaded.example.has_value();
   const bool print = example || options.nodes;
   report_nodes(context, figures, tiles, options.nodes || (example && loaded.example->per_node));
+  report_classes(context, figures, tiles, print);
   if (print && work != 0) {
     context.print(
         fmt::format("work        {} multiply-accumulates, {:.1f} a cycle: {:.2f} % of the matrix engines' peak", work,

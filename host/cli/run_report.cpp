@@ -60,6 +60,7 @@ nlohmann::ordered_json cycles_json(const profile::CycleProfile& profile, const e
     for (const auto& [pc, step] : profile.steps(program)) {
       nlohmann::ordered_json entry;
       entry["step"] = step_name(executable.programs[program], pc);
+      if (const executable::Step* at = executable::find_step(executable.programs[program], pc)) entry["path"] = at->path;
       if (executable.programs.size() > 1) entry["program"] = program;
       entry["pc"] = pc;
       entry["executions"] = step.executions;
@@ -144,11 +145,13 @@ void write_report(const std::string& directory, const nlohmann::ordered_json& re
   model::write_file(directory + "/report.txt", text_report(report));
 }
 
-void write_failed_report(const Context& context, const std::string& directory, const Error& error) {
+void write_failed_report(const Context& context, const std::string& directory, const Error& error,
+                         const nlohmann::ordered_json& compiler) {
   if (directory.empty()) return;
   nlohmann::ordered_json report = context.result;
   report["exit_code"] = exit_code(error.category());
   report["error"] = {{"message", error.message()}, {"where", error.where()}, {"advice", error.advice()}};
+  if (!compiler.is_null()) report["compiler"] = compiler;
   write_report(directory, report);
 }
 

@@ -20,7 +20,9 @@ void add_run(nlohmann::ordered_json& result, const Machine& machine, const Compi
 
 /// Writes DIR/report.json and DIR/report.txt, whole or not at all.
 void write_report(const std::string& directory, const nlohmann::ordered_json& report);
-/// The report of what could not be compiled or run: the result so far and the error. Nothing if `directory` is empty.
-void write_failed_report(const Context& context, const std::string& directory, const Error& error);
+/// The report of what could not be compiled or run: the result so far, the error and what the compiler knew. Nothing
+/// if `directory` is empty.
+void write_failed_report(const Context& context, const std::string& directory, const Error& error,
+                         const nlohmann::ordered_json& compiler = {});
 
 }  // namespace tessera::cli

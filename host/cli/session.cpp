@@ -77,7 +77,8 @@ void replicate(CompiledModel& compiled, unsigned replicas) {
 }  // namespace
 
 CompiledModel compile_model(const model::Model& model, const Platform& platform, const CompileSettings& settings,
-                            Progress& progress) {
+                            Progress& progress,
+                            const std::function<void(const nlohmann::ordered_json&)>& report) {
   const Clock::time_point start = Clock::now();
   progress.phase("lowering");
   nn::Options lowering;
@@ -88,14 +89,16 @@ CompiledModel compile_model(const model::Model& model, const Platform& platform,
   lowering.replicas = settings.replica_count(platform.ipus());
   Shutdown::check();
   nn::Lowered lowered = nn::lower(model, lowering);
-  compiler::Compiled compiled = compiler::compile(lowered.graph, platform, CodeletLibrary::builtin(),
-                                                  compiler_options(model, settings, progress));
+  compiler::Options options = compiler_options(model, settings, progress);
+  options.report = report;
+  compiler::Compiled compiled = compiler::compile(lowered.graph, platform, CodeletLibrary::builtin(), options);
   CompiledModel result;
   result.executable = std::move(compiled.executable);
   result.inputs = std::move(lowered.inputs);
   result.outputs = std::move(lowered.outputs);
   result.taps = std::move(lowered.taps);
   result.notes = std::move(lowered.notes);
+  result.places = std::move(lowered.places);
   result.batch = lowered.batch;
   result.chunk = lowered.chunk;
   replicate(result, lowered.replicas);
@@ -255,6 +258,7 @@ DeviceRun run_compiled(Machine& machine, const CompiledModel& compiled, const st
   machine.profile().finish(machine.profile().last_arrival());
   machine.phases().finish();
   machine.spans().finish(machine.profile().last_arrival());
+  machine.amp_spans().finish();
   run.cycles = machine.profile().last_arrival() - machine.profile().start();
   for (std::size_t i = 0; i < run.outputs.size(); ++i) {
     run.outputs[i] = model::widened(run.outputs[i], compiled.outputs[i].declared);

@@ -22,6 +22,7 @@ struct CompiledModel {
   std::vector<nn::Binding> inputs, outputs;  ///< in the model's order
   std::vector<nn::Binding> taps;             ///< values read while the program runs; only with tap_nodes
   std::vector<nn::PlanNote> notes;
+  std::vector<nn::NodePlace> places;  ///< of the model's nodes; empty for an executable that was read from a file
   std::vector<compiler::PassTime> passes;  ///< wall time of each pass
   std::int64_t batch = 0, chunk = 0;       ///< chunk: rows of a step on one IPU
   nlohmann::ordered_json report;           ///< the compiler's, deterministic
@@ -39,8 +40,10 @@ struct CompileSettings {
   [[nodiscard]] unsigned replica_count(unsigned ipus) const;
 };
 
+/// `report` takes the compiler's report as soon as memory is known, also of what then does not fit; may be empty.
 [[nodiscard]] CompiledModel compile_model(const model::Model& model, const Platform& platform,
-                                          const CompileSettings& settings, Progress& progress);
+                                          const CompileSettings& settings, Progress& progress,
+                                          const std::function<void(const nlohmann::ordered_json&)>& report = {});
 
 /// The bindings of an executable that `tessera compile` wrote, and back.
 [[nodiscard]] std::string interface_json(const CompiledModel& compiled);

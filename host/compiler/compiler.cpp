@@ -200,6 +200,7 @@ class Compilation {
     nlohmann::ordered_json report =
         make_report({ir_, platform_, plan_, control_, code_, allocation_, liveness_, tables_});
     dump("report", [&] { return report; });
+    if (options_.report) options_.report(report);
     const std::vector<std::pair<std::string, std::uint64_t>> categories = {
         {"start", plan_.control - plan_.start},  {"control", plan_.code - plan_.control},
         {"code", plan_.steps - plan_.code},      {"steps", plan_.lists - plan_.steps},

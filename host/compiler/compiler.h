@@ -25,6 +25,8 @@ struct Options {
   bool in_place = true;  ///< variables take the place of what dies in the compute set that makes them
   /// Called behind each pass with what it made, for dumps.
   std::function<void(const std::string& pass, const nlohmann::ordered_json& contents)> dump;
+  /// Takes the report as soon as memory is known, also of what then turns out not to fit.
+  std::function<void(const nlohmann::ordered_json& report)> report;
   /// Called before each pass: its name, its number from 0, number of passes.
   std::function<void(const std::string& pass, unsigned number, unsigned passes)> progress;
 };

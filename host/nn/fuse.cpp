@@ -144,9 +144,15 @@ Fusion::Fusion(const Model& model, const std::vector<std::size_t>& cuts)
     : inside_(model.nodes.size(), false), taken_(model.nodes.size(), false) {
   for (Fused& fused : Finder(model, cuts).run()) {
     for (const std::size_t node : fused.nodes) inside_[node] = node != fused.last, taken_[node] = node != fused.head;
+    for (const std::size_t node : fused.nodes) heads_.emplace(node, fused.head);
     const std::size_t last = fused.last;
     by_last_.emplace(last, std::move(fused));
   }
+}
+
+std::size_t Fusion::head_of(std::size_t node) const {
+  const auto found = heads_.find(node);
+  return found == heads_.end() ? node : found->second;
 }
 
 const Fused* Fusion::ending_at(std::size_t node) const {

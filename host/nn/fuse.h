@@ -37,9 +37,12 @@ class Fusion {
   [[nodiscard]] bool inside(std::size_t node) const { return node < inside_.size() && inside_[node]; }
   /// True for nodes that a product takes along: all of a fusion but its head.
   [[nodiscard]] bool taken_along(std::size_t node) const { return node < taken_.size() && taken_[node]; }
+  /// The product that computes a node: the node itself if none takes it along.
+  [[nodiscard]] std::size_t head_of(std::size_t node) const;
 
  private:
   std::map<std::size_t, Fused> by_last_;
+  std::map<std::size_t, std::size_t> heads_;  ///< of every node that is part of a fusion
   std::vector<bool> inside_, taken_;
 };
 

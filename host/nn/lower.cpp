@@ -49,6 +49,7 @@ class Assembly {
     for (const ValueId id : lowering_.tapped())
       lowered_.taps.push_back(binding(whole_.value(id), step_.value(id), lowered_.batch > 0));
     lowered_.notes = std::move(lowering_.notes());
+    lowered_.places = lowering_.places();
   }
 
  private:

@@ -42,6 +42,14 @@ struct PlanNote {
   std::string node, text;
 };
 
+/// Which steps do a node's work: those in the innermost sequence of the name `steps`.
+struct NodePlace {
+  std::string node;
+  std::string steps;            ///< the node itself, the product that takes it along, or the same node of the first call
+  std::uint32_t calls = 1;      ///< more than 1: in a function that serves as many nodes, one a call
+  bool taken_along = false;     ///< computed with `steps`, has none of its own
+};
+
 struct Lowered {
   graph::Graph graph;                    ///< entry point "main"
   std::uint32_t steps = 1;               ///< rounds of the batch loop
@@ -51,6 +59,7 @@ struct Lowered {
   std::vector<Binding> inputs, outputs;  ///< in the model's order
   std::vector<Binding> taps;             ///< values that are tapped, without streams; rows as for outputs
   std::vector<PlanNote> notes;
+  std::vector<NodePlace> places{};  ///< one for each node of the model, in its order
 };
 
 /// Throws Error: unsupported (all nodes that have no lowering), does_not_fit (no plan within the memory of a tile).

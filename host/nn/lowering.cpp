@@ -58,13 +58,24 @@ void Lowering::run() {
     if (cluster != clusters.end() && cluster->first == i) {
       const Cluster& here = *cluster++;
       if (lower_cluster(*this, here)) {
+        place_nodes(here.first, here.length, here.count);
         i += here.length * here.count;
         continue;
       }
     }
     lower_one(i);
     tap(i, [&](std::size_t output) { return std::vector<ValueId>{model_.nodes[i].outputs[output]}; });
+    place_nodes(i, 1, 1);
     ++i;
+  }
+}
+
+void Lowering::place_nodes(std::size_t first, std::size_t length, std::size_t count) {
+  for (std::size_t i = 0; i < length * count; ++i) {
+    const std::size_t lowered = first + i % length;
+    const std::size_t head = fusion_ ? fusion_->head_of(lowered) : lowered;
+    places_.push_back({model_.nodes[first + i].name, model_.nodes[head].name, static_cast<std::uint32_t>(count),
+                       fusion_ && fusion_->taken_along(lowered)});
   }
 }
 

@@ -31,6 +31,8 @@ class Lowering {
   /// View of a value; not valid: a constant without a place, or not lowered yet.
   [[nodiscard]] graph::Tensor& view(model::ValueId id) { return views_.at(id); }
   [[nodiscard]] std::vector<PlanNote>& notes() { return notes_; }
+  /// Where each node was lowered to; complete behind run().
+  [[nodiscard]] const std::vector<NodePlace>& places() const { return places_; }
   /// Values that were tapped, in order.
   [[nodiscard]] const std::vector<model::ValueId>& tapped() const { return tapped_; }
 
@@ -64,6 +66,8 @@ class Lowering {
 
  private:
   void check() const;
+  /// Says where the nodes from `first` on stand: `count` instances of `length` nodes, of which the first is lowered.
+  void place_nodes(std::size_t first, std::size_t length, std::size_t count);
 
   const model::Model& model_;
   const Options& options_;
@@ -72,6 +76,7 @@ class Lowering {
   std::vector<graph::Tensor> views_;  ///< by ValueId
   std::deque<model::Tensor> made_;    ///< constants made by rules; addresses stay
   std::vector<PlanNote> notes_;
+  std::vector<NodePlace> places_;
   std::vector<model::ValueId> tapped_;
   std::uint64_t all_weight_bytes_ = 0;
   std::shared_ptr<const Fusion> fusion_;  ///< null: none

@@ -71,4 +71,71 @@ std::uint64_t multiply_accumulates(const Model& model) {
   return sum;
 }
 
+std::uint64_t floating_operations(const Model& model, const Node& node) {
+  if (const std::uint64_t work = multiply_accumulates(model, node); work != 0) return 2 * work;
+  if (node.outputs.empty() || node.outputs[0] == kAbsent) return 0;
+  const Value& result = model.value(node.outputs[0]);
+  if (result.type != Type::f16 && result.type != Type::f32) return 0;
+  const std::uint64_t elements = product(result.shape);
+  switch (node.op) {
+    case Op::Add:
+    case Op::Sub:
+    case Op::Mul:
+    case Op::Div:
+    case Op::Relu:
+    case Op::LeakyRelu:
+    case Op::Clip:
+    case Op::Max:
+    case Op::Min:
+    case Op::Neg:
+    case Op::Abs:
+    case Op::Sqrt:
+    case Op::Exp:
+    case Op::Erf:
+    case Op::Tanh:
+    case Op::Sigmoid:
+      return elements;
+    case Op::BatchNormalization:
+      return 2 * elements;
+    case Op::MaxPool:
+    case Op::AveragePool:
+      return elements * product(std::get<PoolAttributes>(node.attributes).kernel);
+    case Op::GlobalAveragePool:
+    case Op::GlobalMaxPool:
+    case Op::ReduceSum:
+    case Op::ReduceMean:
+    case Op::ReduceMax:
+      return product(model.value(node.inputs.at(0)).shape);
+    default:
+      return 0;
+  }
+}
+
+std::string work_class(const Model& model, const Node& node) {
+  switch (node.op) {
+    case Op::Conv:
+    case Op::ConvTranspose: {
+      const auto& attributes = std::get<ConvAttributes>(node.attributes);
+      std::string text;
+      for (const auto extent : attributes.kernel) text += (text.empty() ? "" : "x") + std::to_string(extent);
+      text += node.op == Op::Conv ? " convolution" : " transposed convolution";
+      if (attributes.group > 1) {
+        const bool depthwise = model.value(node.inputs.at(0)).shape.at(1) == attributes.group;
+        text += depthwise ? ", depthwise" : ", " + std::to_string(attributes.group) + " groups";
+      }
+      return text;
+    }
+    case Op::MatMul:
+    case Op::Gemm:
+    case Op::Einsum:
+      return "matrix product";
+    case Op::LSTM:
+    case Op::GRU:
+    case Op::RNN:
+      return "recurrence";
+    default:
+      return std::string(name_of(node.op));
+  }
+}
+
 }  // namespace tessera::model

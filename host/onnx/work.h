@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "host/onnx/model.h"
 
@@ -12,5 +13,14 @@ namespace tessera::model {
 /// (both products of every step); 0 for the others.
 [[nodiscard]] std::uint64_t multiply_accumulates(const Model& model, const Node& node);
 [[nodiscard]] std::uint64_t multiply_accumulates(const Model& model);
+
+/// Floating-point operations: two for each multiply-accumulate; of poolings and element-wise operators one for each
+/// tap or element (BatchNormalization two); 0 for what only moves or is not counted (normalisations over rows,
+/// softmax, integers).
+[[nodiscard]] std::uint64_t floating_operations(const Model& model, const Node& node);
+
+/// What a node counts as when nodes are summed by kind: "1x1 convolution", "3x3 convolution, 32 groups", "matrix
+/// product", "recurrence", else the operator's name.
+[[nodiscard]] std::string work_class(const Model& model, const Node& node);
 
 }  // namespace tessera::model
