@@ -183,7 +183,7 @@ void print_table(const Context& context, const std::vector<Story>& stories) {
 
 void print_public_figures(const Context& context) {
   context.print("Public figures for ResNet-50, for comparison:");
-  context.print("  26 M weights; 16 M activations an image (168 MB in f32, with what their computation needs)");
+  context.print("  26 M weights; 16 M activations an image (168 MB f32)");
   context.print("  over 2 GB at batch 32 on wide vector machines; 7.5 GB measured on a GPU");
   context.print("  reuse and in-place: 2 to 3 times less memory");
 }

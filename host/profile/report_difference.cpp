@@ -53,6 +53,11 @@ Sums plain(const Json& object, const std::vector<const char*>& keys) {
   return sums;
 }
 
+std::string clipped(const std::string& name) {
+  constexpr std::size_t kMost = 96;
+  return name.size() <= kMost ? name : name.substr(0, kMost - 2) + "..";
+}
+
 Json part(const Json& view, const char* key, Json other) { return view.contains(key) ? view[key] : std::move(other); }
 
 }  // namespace
@@ -104,7 +109,7 @@ std::vector<std::string> difference_text(const Json& difference, std::size_t top
       }
       lines.push_back(fmt::format("{:>+13} {:>13} {:>13}  {}", row["change"].get<std::int64_t>(),
                                   row["before"].get<std::int64_t>(), row["after"].get<std::int64_t>(),
-                                  row["name"].get<std::string>()));
+                                  clipped(row["name"].get<std::string>())));
     }
   };
   table("kinds", "cycles of all tiles by kind");

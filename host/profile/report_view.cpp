@@ -82,6 +82,12 @@ Json memory_of(const Json& report) {
   return result;
 }
 
+/// Names of steps list what they move: cut for tables.
+std::string clipped(const std::string& name) {
+  constexpr std::size_t kMost = 96;
+  return name.size() <= kMost ? name : name.substr(0, kMost - 2) + "..";
+}
+
 bool more(std::size_t shown, std::size_t top) { return top == 0 || shown < top; }
 
 std::string percent(double part, double whole) { return fmt::format("{:.1f}%", whole > 0 ? 100 * part / whole : 0.0); }
@@ -108,7 +114,7 @@ void add_cycles(std::vector<std::string>& lines, const Json& view, std::size_t t
                                 percent(real(step, "cycles"), real(view, "cycles")), number(step, "executions"),
                                 percent(real(tiles, "compute"), all), percent(real(tiles, "exchange"), all),
                                 percent(real(tiles, "sync"), all), percent(real(tiles, "idle"), all),
-                                word(step, "step")));
+                                clipped(word(step, "step"))));
   }
   if (shown > top && top != 0)
     lines.push_back(fmt::format("            (the first {} of {}; --top 0 shows all)", top, view["steps"].size()));
@@ -184,9 +190,9 @@ void add_memory(std::vector<std::string>& lines, const Json& view, std::size_t t
   for (const Json& step : memory["steps"]) {
     if (!more(shown++, top)) break;
     const std::string name = word(step, "name");
-    lines.push_back(fmt::format("{:>11} {:>6} {:>12}  {}{}", number(step, "live"), number(step, "tile"),
-                                number(step, "live_on_all_tiles"), word(step, "path"),
-                                name.empty() ? "" : " (" + name + ")"));
+    lines.push_back(fmt::format("{:>11} {:>6} {:>12}  {}", number(step, "live"), number(step, "tile"),
+                                number(step, "live_on_all_tiles"),
+                                clipped(word(step, "path") + (name.empty() ? "" : " (" + name + ")"))));
   }
 }
 

@@ -117,6 +117,7 @@ INSTANTIATE_TEST_SUITE_P(All, Documents,
                                          Page{"UserGuide", "docs/user-guide.md", 15, 2},
                                          Page{"Timing", "docs/machine/timing.md", 2, 1},
                                          Page{"GraphLibrary", "docs/graph-library.md", 2, 0},
+                                         Page{"Reports", "docs/reports.md", 6, 0},
                                          Page{"Demonstrations", "docs/demonstrations.md", 3, 3}),
                          [](const auto& info) { return std::string(info.param.name); });
 

@@ -16,30 +16,35 @@ using testing::HasSubstr;
 // Blocks that repeat, so that nodes share a function; products of the matrix engines.
 const char* const kResnet = "example:resnet50?size=32,width=16,stages=1,blocks=4,classes=10";
 
-std::string report_of(const std::string& model, const std::string& name) {
-  const std::string directory = scratch_directory() + "/" + name;
-  const Outcome outcome = tessera({"run", model, "--platform", "pocket", "--quiet", "--report", directory});
-  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  return directory;
-}
-
-Json profile_json(std::vector<std::string> arguments, std::string* out = nullptr) {
-  const std::string file = scratch_directory() + "/profile.json";
-  arguments.insert(arguments.begin(), "profile");
-  arguments.insert(arguments.end(), {"--json", file});
-  const Outcome outcome = tessera(arguments);
-  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  if (out != nullptr) *out = outcome.out;
-  return Json::parse(read_file(file));
-}
-
 std::uint64_t sum(const Json& rows, const char* key) {
   std::uint64_t total = 0;
   for (const Json& row : rows) total += row.at(key).get<std::uint64_t>();
   return total;
 }
 
-TEST(Profile, CyclesAndNodesAddUp) {
+class Profile : public testing::Test {
+ protected:
+  std::string report_of(const std::string& model, const std::string& name) {
+    const std::string directory = scratch_ + "/" + name;
+    const Outcome outcome = tessera({"run", model, "--platform", "pocket", "--quiet", "--report", directory});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return directory;
+  }
+
+  Json profile_json(std::vector<std::string> arguments, std::string* out = nullptr) {
+    const std::string file = scratch_ + "/profile.json";
+    arguments.insert(arguments.begin(), "profile");
+    arguments.insert(arguments.end(), {"--json", file});
+    const Outcome outcome = tessera(arguments);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    if (out != nullptr) *out = outcome.out;
+    return Json::parse(read_file(file));
+  }
+
+  const std::string scratch_ = scratch_directory();  // emptied once
+};
+
+TEST_F(Profile, CyclesAndNodesAddUp) {
   const std::string directory = report_of(kResnet, "report");
   std::string out;
   const Json profile = profile_json({directory, "--top", "0"}, &out).at("profile");
@@ -59,7 +64,7 @@ TEST(Profile, CyclesAndNodesAddUp) {
     EXPECT_THAT(out, HasSubstr(says));
 }
 
-TEST(Profile, MatrixEnginesAreMeasuredNodeByNode) {
+TEST_F(Profile, MatrixEnginesAreMeasuredNodeByNode) {
   const Json profile = profile_json({report_of(kResnet, "report")}).at("profile");
   std::size_t with_amp = 0, shared = 0, along = 0;
   for (const Json& node : profile.at("nodes")) {
@@ -80,7 +85,7 @@ TEST(Profile, MatrixEnginesAreMeasuredNodeByNode) {
   EXPECT_GT(along, 0U);
 }
 
-TEST(Profile, ReportsAreCompared) {
+TEST_F(Profile, ReportsAreCompared) {
   const std::string first = report_of(kResnet, "first");
   const std::string second = report_of("example:resnet50?size=32,width=16,stages=1,blocks=4,classes=12", "second");
   std::string out;
@@ -95,7 +100,7 @@ TEST(Profile, ReportsAreCompared) {
   EXPECT_THAT(out, HasSubstr("cycles by node"));
 }
 
-TEST(Profile, MemoryOfAModelWithAndWithoutReuse) {
+TEST_F(Profile, MemoryOfAModelWithAndWithoutReuse) {
   std::string out;
   const Json result = profile_json({"--memory", kResnet, "--platform", "pocket", "--batch", "1,64"}, &out);
   const Json& stories = result.at("memory_story");
@@ -114,8 +119,8 @@ TEST(Profile, MemoryOfAModelWithAndWithoutReuse) {
     EXPECT_THAT(out, HasSubstr(says));
 }
 
-TEST(Profile, WrongArgumentsAreUsageErrors) {
-  const std::string directory = scratch_directory();
+TEST_F(Profile, WrongArgumentsAreUsageErrors) {
+  const std::string& directory = scratch_;
   write_file(directory + "/other.json", "{\"cycles\": 3}");
   write_file(
       directory + "/sums.json",
