@@ -33,7 +33,7 @@ MemoryMeasure measure_chain(std::uint64_t elements) {
   return measure_memory(g, load_platform("pocket"), CodeletLibrary::builtin());
 }
 
-TEST(Measure, ReuseAndInPlaceTakeLessOfAChain) {
+TEST(Measure, ReuseTakesLessOfAChainAndInPlaceNoMore) {
   const MemoryMeasure m = measure_chain(1000);
   EXPECT_EQ(m.tiles, 2U);
   EXPECT_EQ(m.sram_bytes, 262144U);
@@ -43,7 +43,7 @@ TEST(Measure, ReuseAndInPlaceTakeLessOfAChain) {
   EXPECT_GE(m.none.all_tiles, 5U * 4000);
   EXPECT_LT(m.none.all_tiles, 5U * 4000 + 200);
   EXPECT_LT(m.reused.all_tiles, m.none.all_tiles);
-  EXPECT_LT(m.in_place.all_tiles, m.reused.all_tiles);
+  EXPECT_LE(m.in_place.all_tiles, m.reused.all_tiles);
   EXPECT_GE(m.reused.all_tiles, m.live);
   EXPECT_EQ(m.live_fullest, m.live) << "all on one tile";
   EXPECT_EQ(m.in_place.tile, 1U);
