@@ -28,7 +28,9 @@ TEST(Cost, EstimatesAreNearMeasurements) {
     }
     const double error = std::fabs(estimated / measured - 1);
     // Elementwise vertices of several operands: alignment, steps and the operands' values decide which loop runs.
-    const bool varies = codelet.name.rfind("Map", 0) == 0 && codelet.field("a_step") != nullptr;
+    // Windows of pooling that the vertex lays out: their taps, which no field tells.
+    const bool varies = (codelet.name.rfind("Map", 0) == 0 && codelet.field("a_step") != nullptr) ||
+                        codelet.field("geometry") != nullptr;
     EXPECT_LT(error, varies ? 0.8 : 0.3) << codelet.name << ": run codelet_costs > host/codelets/costs.inc";
     sum += error;
     worst = std::max(worst, error);
