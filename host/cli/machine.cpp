@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "host/cli/rtl_factory.h"
+#include "host/codelets/linker.h"
 #include "host/engine/engine.h"
 #include "hw/error.h"
 #include "tlm/tile/tlm_tile.h"
@@ -62,6 +63,10 @@ std::vector<unsigned> programs_by_ipu(const Platform& platform, const executable
   return programs;
 }
 
+std::string step_text(const executable::Step& step) {
+  return ", " + step.path + (step.name.empty() ? "" : ": " + step.name);
+}
+
 std::string symbol_text(const executable::Executable& executable, TileRef tile, Address pc) {
   for (const executable::Instance& instance : executable.instances) {
     if (instance.ipu != tile.ipu) continue;
@@ -70,10 +75,7 @@ std::string symbol_text(const executable::Executable& executable, TileRef tile, 
     if (symbol == nullptr) return {};
     std::string text = fmt::format("{}+0x{:x}", symbol->name, pc - symbol->address);
     if (const std::string source = executable::find_source(program, pc); !source.empty()) text += ", " + source;
-    if (const executable::Step* step = executable::find_step(program, pc)) {
-      text += ", " + step->path;
-      if (!step->name.empty()) text += ": " + step->name;
-    }
+    if (const executable::Step* step = executable::find_step(program, pc)) text += step_text(*step);
     return text;
   }
   return {};
@@ -114,7 +116,9 @@ Machine::Machine(const Context& context, const MachineOptions& options, const Pl
     if (ipu == root_) superstep_begins(z);
     if (tap_sink_) read_taps(*system_, ipu, executable_, tap_sink_);
   };
-  config.symbolizer = [this](TileRef tile, Address pc) { return symbol_text(executable_, tile, pc); };
+  config.symbolizer = [this](TileRef tile, Address pc) {
+    return symbol_text(executable_, tile, pc) + caller_text(tile, pc);
+  };
   config.stop = [] { return Shutdown::requested() != 0; };
   config.progress = [&progress, limit = options.max_cycles](Cycle cycle) {
     progress.update(static_cast<double>(cycle), static_cast<double>(limit), cycle);
@@ -210,6 +214,20 @@ std::string Machine::text(const TileRace& race) const {
   };
   return fmt::format("race on byte 0x{:05x} of IPU {} tile {}: {}, {}, and nothing orders the two", race.address,
                      race.ipu, race.tile, side(race.first), side(race.second));
+}
+
+std::string Machine::caller_text(TileRef tile, Address pc) const {
+  for (const executable::Instance& instance : executable_.instances) {
+    if (instance.ipu != tile.ipu) continue;
+    const executable::Program& program = executable_.programs.at(instance.program);
+    const executable::Symbol* symbol = executable::find_symbol(program, pc);
+    if (symbol == nullptr || symbol->name != kFirmwareAmp || system_ == nullptr) return {};
+    const ContextState supervisor = system_->chip(tile.ipu).ipu().tile(tile.tile).context(0);
+    constexpr unsigned kReturnAddress = 1;
+    const executable::Step* step = executable::find_step(program, supervisor.x[kReturnAddress] - 4);
+    return step == nullptr || supervisor.pc != pc ? std::string() : step_text(*step);
+  }
+  return {};
 }
 
 std::string Machine::symbol(TileRef tile, Address pc) const { return symbol_text(executable_, tile, pc); }

@@ -99,6 +99,8 @@ class Machine {
   const executable::Executable& executable_;
   void open_wave();
   void superstep_begins(Cycle release);
+  /// The step that a tile's supervisor works for where it runs a routine of the firmware; empty elsewhere.
+  [[nodiscard]] std::string caller_text(TileRef tile, Address pc) const;
 
   TapSink tap_sink_;
   std::unique_ptr<WaveFile> wave_;

@@ -1,8 +1,10 @@
 // See damaged.h.
 #include "verif/system/damaged.h"
 
+#include <algorithm>
 #include <stdexcept>
 
+#include "hw/platform.h"
 #include "verif/support/run_command.h"
 
 namespace tessera::test {
@@ -14,6 +16,7 @@ DamagedDigits::DamagedDigits(const std::string& directory) : directory_(director
                                    "images=599,64", "--platform", "pocket", "-o", compiled()});
   if (outcome.exit_code != 0) throw std::runtime_error("digits do not compile: " + outcome.err);
   executable_ = executable::read_file(compiled());
+  gather_transfers();
 }
 
 std::string DamagedDigits::write() const {
@@ -49,21 +52,71 @@ std::uint64_t DamagedDigits::descriptor(unsigned tile, Address address) const {
 }
 
 void DamagedDigits::set_descriptor(unsigned tile, Address address, std::uint64_t value) {
-  set_word(tile, address, static_cast<std::uint32_t>(value));
-  set_word(tile, address + 4, static_cast<std::uint32_t>(value >> 32));
+  Program& p = program();
+  p.contents.push_back({static_cast<std::uint32_t>(value), static_cast<std::uint32_t>(value >> 32)});
+  p.blobs.push_back({tile, address, static_cast<std::uint32_t>(p.contents.size() - 1)});
 }
 
-const executable::TileTable& DamagedDigits::table(unsigned tile, const std::string& phase) const {
+void DamagedDigits::gather_transfers() {
   const Program& p = executable_.programs.front();
-  for (const executable::TileTable& t : p.tables)
-    if (t.tile == tile && p.phases.at(t.phase).name.find(phase) != std::string::npos) return t;
-  throw std::runtime_error("no exchange table for " + phase);
+  for (const executable::Step& step : steps(executable::Step::Kind::exchange))
+    for (const executable::TileTable& table : p.tables) {
+      if (table.phase != step.phase) continue;
+      const auto header = ExchangeHeader::unpack(descriptor(table.tile, table.begin));
+      Address at = table.begin + 8;
+      for (const bool receive : {false, true}) {
+        const Address end = at + 8 * static_cast<Address>(receive ? header.receives : header.sends);
+        for (unsigned number = 0; at < end; ++number) {
+          Transfer t{table.tile, receive, table.begin, at, number};
+          t.descriptor = ExchangeDescriptor::unpack(descriptor(t.tile, at));
+          t.words = t.descriptor.words == 0 ? kExchangeMaxWords : t.descriptor.words;
+          if (t.descriptor.kind == kKindBlock) {
+            const auto block = ExchangeBlock::unpack(descriptor(t.tile, at + 8));
+            t.words *= block.count1 * block.count2;
+          } else if (t.descriptor.kind == kKindSweep) {
+            t.words *= ExchangeSweep::unpack(descriptor(t.tile, at + 8)).count;
+          }
+          at += t.descriptor.kind == kKindLinear ? 8 : 16;
+          t.last = at == end;
+          t.step = step;
+          t.phase = p.phases.at(step.phase).name;
+          t.phase_cycles = p.phases.at(step.phase).cycles;
+          transfers_.push_back(t);
+        }
+      }
+    }
 }
 
-const executable::Step& DamagedDigits::step(const std::string& name) const {
+Transfer DamagedDigits::transfer(const std::string& what, const std::function<bool(const Transfer&)>& like) const {
+  const auto found = std::find_if(transfers_.begin(), transfers_.end(), like);
+  if (found == transfers_.end()) throw std::runtime_error("digits have no such transfer: " + what);
+  return *found;
+}
+
+unsigned DamagedDigits::delay(unsigned from, unsigned to) const {
+  return load_platform_text(executable_.platform_json, compiled()).exchange_delay(from, to);
+}
+
+std::vector<executable::Step> DamagedDigits::steps(executable::Step::Kind kind) const {
+  std::vector<executable::Step> found;
   for (const executable::Step& s : executable_.programs.front().steps)
-    if (s.name.find(name) != std::string::npos) return s;
-  throw std::runtime_error("no step " + name);
+    if (s.kind == kind) found.push_back(s);
+  return found;
+}
+
+Vertices DamagedDigits::first_vertices(unsigned tile) const {
+  const Program& p = executable_.programs.front();
+  for (const executable::Step& step : steps(executable::Step::Kind::compute)) {
+    Vertices found{step, {}, {}};
+    for (const executable::VertexRecord& record : p.vertices) {
+      const executable::VertexName& name = p.vertex_names.at(record.name);
+      if (record.tile != tile || record.amp() || name.compute_set != step.name) continue;
+      if (found.records.empty()) found.codelet = symbol(name.codelet);
+      if (name.codelet == found.codelet.name) found.records.push_back(record);
+    }
+    if (!found.records.empty()) return found;
+  }
+  throw std::runtime_error("no vertices on the tile");
 }
 
 const executable::Region& DamagedDigits::region(const std::string& name) const {

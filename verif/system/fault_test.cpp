@@ -1,10 +1,13 @@
 // Planted faults, through the command as users meet it: each ends with its own exit code, names the place in the user's
 // terms, and leaves waveform, report and JSON readable. Executables are damaged tile by tile (damaged.h).
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <tuple>
 
 #include "hw/generated/machine.h"
 #include "tlm/tile/assembler.h"
@@ -48,96 +51,148 @@ class Fault : public ::testing::TestWithParam<Modelled> {
     return run_with_files(directory, arguments);
   }
 
-  /// The n-th linear descriptor of a list, with its address.
-  std::pair<Address, ExchangeDescriptor> first_descriptor(unsigned tile, const std::string& phase, bool receive) {
-    const executable::TileTable& table = digits.table(tile, phase);
-    const ExchangeHeader header = ExchangeHeader::unpack(digits.descriptor(tile, table.begin));
-    const Address at = table.begin + 8 + (receive ? 8 * static_cast<Address>(header.sends) : 0);
-    EXPECT_GT(receive ? header.receives : header.sends, 0U);
-    return {at, ExchangeDescriptor::unpack(digits.descriptor(tile, at))};
-  }
+  using Kind = executable::Step::Kind;
 
-  Address sync_of(const std::string& step) {
-    const executable::Step& s = digits.step(step);
-    return digits.find(s, 0xffffffff, sync(0, 0, kZoneInternal));
+  /// The sync that a step begins with, and another instruction in its place on one tile.
+  Address replace_sync(const executable::Step& step, unsigned tile, std::uint32_t instruction) {
+    const Address at = digits.find(step, 0xffffffff, sync(0, 0, kZoneInternal));
+    digits.set_word(tile, at, instruction);
+    return at;
   }
 };
 
 TEST_P(Fault, AReceiverThatListensOneCycleLate) {
-  auto [at, descriptor] = first_descriptor(6, "images -> fc1", true);
-  ++descriptor.start;
-  digits.set_descriptor(6, at, descriptor.pack());
-  const FaultRun run = exec(6);
+  // It takes the last words that their sender sends, so that nothing follows them.
+  Transfer late = digits.transfer("receives the last words of a tile", [&](const Transfer& t) {
+    const auto is_end = [&](const Transfer& send) {
+      return !send.receive && send.last && send.table != t.table && send.step.begin == t.step.begin &&
+             send.tile == t.peer() && send.end() + digits.delay(send.tile, t.tile) == t.end();
+    };
+    const std::vector<Transfer>& all = digits.transfers();
+    return t.receive && t.last && t.descriptor.kind != kKindSweep && std::any_of(all.begin(), all.end(), is_end);
+  });
+  ++late.descriptor.start;
+  digits.set_descriptor(late.tile, late.at, late.descriptor.pack());
+  const FaultRun run = exec(late.tile);
   expect_well_reported(run, 5);
   EXPECT_THAT(run.outcome.err, HasSubstr("exchange underrun"));
-  EXPECT_THAT(run.outcome.err, HasSubstr("tile 6 supervisor"));
-  EXPECT_THAT(run.outcome.err, HasSubstr("exchange: images -> fc1 a"));
-  EXPECT_THAT(run.outcome.err, HasSubstr("main/batch/fc1/fc1 a"));
-  EXPECT_THAT(run.outcome.err, ContainsRegex("receive descriptor 0.*words from tile [0-9]+"));
+  EXPECT_THAT(run.outcome.err, HasSubstr(fmt::format("tile {} supervisor", late.tile)));
+  EXPECT_THAT(run.outcome.err, HasSubstr("exchange: " + late.phase + "\n"));
+  EXPECT_THAT(run.outcome.err, HasSubstr("program: " + late.step.path + " (" + late.step.name + ")\n"));
+  EXPECT_THAT(run.outcome.err, HasSubstr(fmt::format("receive descriptor {} (table + {}): {} words from tile {}, "
+                                                     "first in cycle {} of the phase",
+                                                     late.number, late.at - late.table, late.descriptor.words,
+                                                     late.peer(), late.descriptor.start)));
   EXPECT_GT(run.json.at("error").at("cycle").get<std::uint64_t>(), 0U);
 }
 
 TEST_P(Fault, ASenderThatStartsOneCycleLate) {
-  auto [at, descriptor] = first_descriptor(2, "relu1 -> fc2", false);
-  ++descriptor.start;
-  digits.set_descriptor(2, at, descriptor.pack());
-  const FaultRun run = exec(2);
+  const executable::Step step = digits.steps(Kind::exchange).back();
+  Transfer late = digits.transfer("a last send that has to be heard", [&](const Transfer& t) {
+    return !t.receive && t.last && t.step.begin == step.begin && (t.descriptor.peer & 1) == 0;
+  });
+  ++late.descriptor.start;
+  digits.set_descriptor(late.tile, late.at, late.descriptor.pack());
+  const FaultRun run = exec(late.tile);
   expect_well_reported(run, 5);
   EXPECT_THAT(run.outcome.err, HasSubstr("exchange underrun"));
-  EXPECT_THAT(run.outcome.err, HasSubstr("exchange: relu1 -> fc2 a"));
-  EXPECT_THAT(run.outcome.err, HasSubstr("words from tile 2"));
+  EXPECT_THAT(run.outcome.err, HasSubstr("exchange: " + late.phase + "\n"));
+  EXPECT_THAT(run.outcome.err, HasSubstr(fmt::format("words from tile {},", late.tile)));
 }
 
 TEST_P(Fault, ListeningToASilentTile) {
-  // Tile 3 has no table for the phase: it takes no part in the exchange, the others still listen to it.
-  const Address table = digits.table(3, "images -> fc1").begin;
+  // One tile has no table for the phase: it takes no part in the exchange, others still listen to it.
+  const std::vector<Transfer>& all = digits.transfers();
+  const Transfer heard = digits.transfer("another tile listens to it", [&](const Transfer& t) {
+    const auto listens = [&](const Transfer& r) { return r.receive && r.peer() == t.tile && r.tile != t.tile; };
+    const auto in_step = [&](const Transfer& o) { return o.step.begin == t.step.begin; };
+    return !t.receive && std::any_of(all.begin(), all.end(), [&](const auto& o) { return in_step(o) && listens(o); }) &&
+           std::none_of(all.begin(), all.end(),
+                        [&](const auto& o) { return in_step(o) && o.descriptor.kind == kKindSweep; });
+  });
+  const auto sends = std::count_if(all.begin(), all.end(), [&](const Transfer& t) {
+    return !t.receive && t.tile == heard.tile && t.step.begin == heard.step.begin;
+  });
+  Transfer first;  // the fault that comes first, by cycle, then tile
+  for (const Transfer& t : all)
+    if (t.receive && t.peer() == heard.tile && t.tile != heard.tile && t.step.begin == heard.step.begin)
+      if (first.words == 0 || std::tie(t.descriptor.start, t.tile) < std::tie(first.descriptor.start, first.tile))
+        first = t;
   Address slot = digits.region("steps").begin;
-  while (digits.word(3, slot) != table) slot += 4;
-  digits.set_word(3, slot, 0);
-  const FaultRun run = exec(3);
+  while (digits.word(heard.tile, slot) != heard.table) slot += 4;
+  digits.set_word(heard.tile, slot, 0);
+  const FaultRun run = exec(first.tile);
   expect_well_reported(run, 5);
   EXPECT_THAT(run.outcome.err, HasSubstr("exchange underrun"));
-  EXPECT_THAT(run.outcome.err, HasSubstr("words from tile 3"));
-  EXPECT_THAT(run.outcome.err, HasSubstr("exchange: images -> fc1 a"));
+  EXPECT_THAT(run.outcome.err, HasSubstr(fmt::format("tile {} supervisor", first.tile)));
+  EXPECT_THAT(run.outcome.err, HasSubstr(fmt::format("words from tile {},", heard.tile)));
+  EXPECT_THAT(run.outcome.err, HasSubstr("exchange: " + heard.phase + "\n"));
   EXPECT_THAT(run.outcome.err,
-              ContainsRegex("tile 3 sends [0-9]+ times in this phase: [0-9]+ words from cycle [0-9]+"));
+              HasSubstr(fmt::format("tile {} sends {} times in this phase: {} words from cycle {}", heard.tile, sends,
+                                    heard.descriptor.words, heard.descriptor.start)));
 }
 
 TEST_P(Fault, TilesInDifferentZones) {
-  digits.set_word(7, sync_of("fc2 a"), sync(0, 0, kZoneHost));
+  const executable::Step step = digits.steps(Kind::exchange).back();
+  replace_sync(step, 7, sync(0, 0, kZoneHost));
   const FaultRun run = exec(7);
   expect_well_reported(run, 5);
   EXPECT_THAT(run.outcome.err, HasSubstr("different zones"));
   EXPECT_THAT(run.outcome.err, ContainsRegex("tile 7: .*sync host"));
   EXPECT_THAT(run.outcome.err, ContainsRegex("tiles 0-6, 8-15: .*sync internal"));
-  EXPECT_THAT(run.outcome.err, HasSubstr("main/batch/fc2/fc2 a"));
+  EXPECT_THAT(run.outcome.err, HasSubstr(step.path + " (" + step.name));
 }
 
 TEST_P(Fault, ATileThatNeverSyncs) {
-  const Address at = sync_of("fc1 a");
-  digits.set_word(5, at, i(isa::Op::jal, 0, 0, 0));
+  const executable::Step step = digits.steps(Kind::exchange).front();
+  const Address at = replace_sync(step, 5, i(isa::Op::jal, 0, 0, 0));
   const FaultRun run = exec(5, {"--max-cycles", "25000"});
   expect_well_reported(run, 6);
   EXPECT_THAT(run.outcome.err, HasSubstr("25000 cycles"));
-  EXPECT_THAT(run.outcome.err, ContainsRegex("tile 5: running.*0x000400"));
+  EXPECT_THAT(run.outcome.err, ContainsRegex(fmt::format("tile 5: running.*0x{:08x}", at)));
   EXPECT_THAT(run.outcome.err, ContainsRegex("tiles 0-4, 6-15: waits in x.sync internal"));
-  EXPECT_THAT(run.outcome.err, HasSubstr("main/batch/fc1/fc1 a"));
+  EXPECT_THAT(run.outcome.err, HasSubstr(step.path + ": " + step.name + ")"));
+}
+
+/// True for instructions that may go elsewhere than to the next.
+bool jumps(std::uint32_t instruction) {
+  const std::uint32_t opcode = instruction & 0x7f;
+  return opcode == 0x63 || opcode == 0x67 || opcode == 0x6f;
 }
 
 TEST_P(Fault, ATrapInACodelet) {
-  const executable::Symbol& codelet = digits.symbol("Relu_f32");
-  digits.set_word(9, codelet.address + 8, 0);
+  const Vertices victims = digits.first_vertices(9);
+  const std::string& codelet = victims.codelet.name;
+  Address at = victims.codelet.address;
+  while (at < victims.codelet.address + 8 && !jumps(digits.word(9, at))) at += 4;
+  digits.set_word(9, at, 0);
+  const std::string place = fmt::format("{}+0x{:x}", codelet, at - victims.codelet.address);
+  const std::string source = executable::find_source(digits.program(), at);
+  EXPECT_THAT(source, ContainsRegex("[a-z_]+.c:[0-9]+$"));
   const FaultRun run = exec(9);
   expect_well_reported(run, 5);
   EXPECT_THAT(run.outcome.err, HasSubstr("illegal instruction"));
-  EXPECT_THAT(run.outcome.err, ContainsRegex("tile 9 worker [1-6]"));
-  EXPECT_THAT(run.outcome.err, ContainsRegex("Relu_f32\\+0x8, .*unary.c:[0-9]+"));
-  EXPECT_THAT(run.outcome.err, HasSubstr("relu1 (Relu_f32) in compute set relu1"));
+  const std::string who = "tile 9 worker ";
+  const std::size_t found = run.outcome.err.find(who);
+  ASSERT_NE(found, std::string::npos) << run.outcome.err;
+  const unsigned worker = static_cast<unsigned>(run.outcome.err.at(found + who.size()) - '0');
+  ASSERT_THAT(worker, ::testing::AllOf(::testing::Ge(1U), ::testing::Le(6U)));
+  EXPECT_THAT(run.outcome.err, HasSubstr(place + ", " + source));
+  unsigned named = 0;
+  for (const executable::VertexRecord& record : victims.records) {
+    if ((record.workers >> (worker - 1) & 1U) == 0) continue;
+    const std::string& vertex = digits.program().vertex_names.at(record.name).vertex;
+    EXPECT_THAT(run.outcome.err,
+                HasSubstr(fmt::format(": {} ({}) in compute set {}\n", vertex, codelet, victims.step.name)));
+    ++named;
+  }
+  EXPECT_GT(named, 0U) << "worker " << worker << " has no such vertex";
+  EXPECT_THAT(run.outcome.err, HasSubstr("program: " + victims.step.path + " (" + victims.step.name + ")\n"));
   EXPECT_THAT(run.outcome.err, ContainsRegex("> 0x[0-9a-f]{5}: 00000000  \\.word 0x00000000")) << "code around the pc";
   EXPECT_THAT(run.outcome.err, ContainsRegex(" sp=[0-9a-f]{8}")) << "registers";
   const std::string dump = read_file(directory + "/report/dump.txt");
   EXPECT_THAT(dump, ContainsRegex("IPU 0 tiles 0-(8, 10-)?15: (waits in x.sync internal|running)"));
-  EXPECT_THAT(dump, ContainsRegex("IPU 0 tile 9 worker [1-6]: excepted, pc 0x[0-9a-f]{5} .Relu_f32.*cause 2"));
+  EXPECT_THAT(dump, ContainsRegex("IPU 0 tile 9 worker [1-6]: excepted, pc 0x[0-9a-f]{5} ." + codelet + ".*cause 2"));
   EXPECT_THAT(dump, ContainsRegex("stack at 0x[0-9a-f]{5}: [0-9a-f]{8}"));
 }
 
@@ -147,43 +202,57 @@ INSTANTIATE_TEST_SUITE_P(On, Fault,
                          [](const auto& info) { return std::string(info.param.name); });
 
 TEST(Unheard, WordsThatNobodyTakesAreTold) {
-  // A tile sends one word more than anybody listens to, behind its last message.
+  // A tile sends more than anybody listens to, behind its last message: a word, or one piece more of a block.
   const std::string directory = scratch_directory();
   DamagedDigits digits{directory};
-  unsigned tile = 0;
-  Address at = 0;
-  ExchangeDescriptor send;
-  for (;; ++tile) {
-    ASSERT_LT(tile, 16U) << "no tile has one linear send";
-    const executable::TileTable& table = digits.table(tile, "images -> fc1");
-    const ExchangeHeader header = ExchangeHeader::unpack(digits.descriptor(tile, table.begin));
-    if (header.sends == 0) continue;
-    at = table.begin + 8 * static_cast<Address>(header.sends);
-    send = ExchangeDescriptor::unpack(digits.descriptor(tile, at));
-    const bool two_words_before =
-        header.sends > 1 && ExchangeDescriptor::unpack(digits.descriptor(tile, at - 8)).kind == kKindBlock;
-    if (send.kind == kKindLinear && !two_words_before) break;
+  const auto more = [](const Transfer& t) { return t.descriptor.kind == kKindLinear ? 1 : t.descriptor.words; };
+  Transfer send;
+  for (const Transfer& t : digits.transfers())
+    if (!t.receive && t.last && (send.words == 0 || more(t) < more(send))) send = t;
+  ASSERT_GT(send.words, 0U);
+  if (send.descriptor.kind == kKindLinear) {
+    ++send.descriptor.words;
+    digits.set_descriptor(send.tile, send.at, send.descriptor.pack());
+  } else {
+    auto block = ExchangeBlock::unpack(digits.descriptor(send.tile, send.at + 8));
+    if (block.count1 == 1) std::swap(block.count1, block.count2), std::swap(block.stride1, block.stride2);
+    ASSERT_EQ(block.count2, 1U) << "no last message is one word or one row of pieces";
+    ++block.count1;
+    digits.set_descriptor(send.tile, send.at + 8, block.pack());
   }
-  ++send.words;
-  digits.set_descriptor(tile, at, send.pack());
   const FaultRun run =
       run_with_files(directory, {"exec", digits.write(), "--inputs", digits_inputs(), "--wave-to", "100"});
   EXPECT_EQ(run.outcome.exit_code, 0) << run.outcome.err;
   EXPECT_THAT(run.outcome.err,
-              ContainsRegex("IPU 0 tile " + std::to_string(tile) + " sent [0-9]+ words that nobody heard"));
-  EXPECT_THAT(run.outcome.err, HasSubstr("exchange: images -> fc1 a"));
-  EXPECT_THAT(run.outcome.err, ContainsRegex("send descriptor [0-9]+ \\(table \\+ [0-9]+\\): [0-9]+ words"));
+              ContainsRegex("IPU 0 tile " + std::to_string(send.tile) + " sent [0-9]+ words that nobody heard"));
+  EXPECT_THAT(run.outcome.err, HasSubstr("exchange: " + send.phase + "\n"));
+  EXPECT_THAT(run.outcome.err, HasSubstr(fmt::format("send descriptor {} (table + {}): {} words", send.number,
+                                                     send.at - send.table, send.descriptor.words)));
   EXPECT_GT(run.json.at("exchange").at("unheard").size(), 0U);
 }
 
 TEST(Race, IsAWrongProgramAndBothPlacesAreNamed) {
-  // In place of saving two registers that nobody wants back, workers of tile 9 read a byte of the code behind their
-  // return address and write it back as it was: nothing changes, but all of them touch it.
+  // Before their vertices, workers of tile 9 read a byte of the code behind their return address and write it back as
+  // it was: nothing changes, but all of them touch it. They do so in a codelet of the test's own, amid unused memory.
   const std::string directory = scratch_directory();
   DamagedDigits digits{directory};
-  const Address codelet = digits.symbol("Relu_f32").address;
-  digits.set_word(9, codelet + 4, encode(isa::Op::lbu, {15, 0, 1}));
-  digits.set_word(9, codelet + 12, encode(isa::Op::sb, {15, 0, 1}));
+  const Vertices victims = digits.first_vertices(9);
+  ASSERT_GT(victims.records.size(), 1U);
+  executable::Program& program = digits.program();
+  const executable::Region& data = digits.region("data");
+  const Address planted = data.begin + (data.end - data.begin) / 128 * 64;
+  digits.set_word(9, planted, encode(isa::Op::lbu, {15, 0, 1}));
+  digits.set_word(9, planted + 4, encode(isa::Op::sb, {15, 0, 1}));
+  digits.set_word(9, planted + 8,
+                  i(isa::Op::jal, 0, 0, static_cast<std::int32_t>(victims.codelet.address - (planted + 8))));
+  program.symbols.push_back({"Planted", planted, 12});
+  const auto file = static_cast<std::uint32_t>(program.files.size());
+  program.files.emplace_back("planted.c");
+  for (std::uint32_t k = 0; k < 4; ++k) program.lines.push_back({planted + 4 * k, file, k < 3 ? 7 + k : 0});
+  for (const executable::VertexRecord& record : victims.records) {
+    ASSERT_EQ(digits.word(9, record.record), victims.codelet.address);
+    digits.set_word(9, record.record, planted);
+  }
   std::vector<std::string> arguments{"exec", digits.write(), "--inputs", digits_inputs()};
   EXPECT_EQ(tessera(arguments).exit_code, 0) << "unseen without --check";
   for (const char* more : {"--check", "--wave-scope", "ipu0.tile9.*"}) arguments.emplace_back(more);
@@ -191,7 +260,9 @@ TEST(Race, IsAWrongProgramAndBothPlacesAreNamed) {
   expect_well_reported(run, 1);
   EXPECT_THAT(run.outcome.err, ContainsRegex("race on byte 0x[0-9a-f]+ of IPU 0 tile 9"));
   EXPECT_THAT(run.outcome.err, ContainsRegex("worker [1-6] (reads|executes) it at pc"));
-  EXPECT_THAT(run.outcome.err, ContainsRegex("worker [1-6] writes it at pc 0x[0-9a-f]+ \\(Relu_f32\\+0xc, .*unary.c"));
+  EXPECT_THAT(
+      run.outcome.err,
+      ContainsRegex(fmt::format("worker [1-6] writes it at pc 0x{:05x} \\(Planted\\+0x4, planted.c:8", planted + 4)));
   EXPECT_EQ(run.json.at("races").size(), 1U);
 }
 
