@@ -234,9 +234,10 @@ MergeResult merge_parts(const std::vector<MergeInput>& inputs, ScopePatterns& pa
   result.view = choose_view(inputs, variables);
 
   const Writer writer(fstWriterCreate(output.c_str(), 1));
-  if (!writer) throw Error(Category::usage, "the waveform cannot be written", output,
-                          "check the folder, free space and the limit of open files (ulimit -n); --wave-scope selects "
-                          "fewer tiles");
+  if (!writer)
+    throw Error(Category::usage, "the waveform cannot be written", output,
+                "check the folder, free space and the limit of open files (ulimit -n); --wave-scope selects "
+                "fewer tiles");
   fstWriterSetTimescale(writer.get(), -12);
   fstWriterSetPackType(writer.get(), FST_WR_PT_LZ4);
   fstWriterSetVersion(writer.get(), "Tessera");
@@ -317,6 +318,8 @@ void fst_to_vcd(const std::string& fst, const std::string& vcd) {
   bool good = fstReaderProcessHier(reader.get(), file) != 0;
   fstReaderSetFacProcessMaskAll(reader.get());  // after the hierarchy, which makes the mask
   fstReaderIterBlocks(reader.get(), nullptr, nullptr, file);
+  // The reader writes past the stream and tells no errors: when the disk is full one more byte does not go in either.
+  good = std::fputc('\n', file) != EOF && std::fflush(file) == 0 && good;
   good = std::ferror(file) == 0 && good;
   good = std::fclose(file) == 0 && good;
   if (!good) cannot_write(vcd);
