@@ -19,23 +19,25 @@
 #ifdef __riscv
 /* One window: p points to its vector at the first tap. LOAD has a tap in p0, FOLD takes it into the result's registers,
  * FIRST readies these. */
-#define WINDOW_BLOCK(p, columns, rows, to, FIRST, FOLD_COUNT, FOLD, STORE)                                       \
+#define WINDOW_BLOCK(p, columns, rows, to, FIRST, FOLD_COUNT, FOLD, STORE, ...)                                  \
   {                                                                                                              \
     const char* at = (p);                                                                                        \
     char* y = (char*)(to);                                                                                       \
     uint32_t left = (rows);                                                                                      \
     const uint32_t step = state->step_w, back = state->step_h - (columns)*step;                                  \
     x_block((X_IOX(io0, at), X_IOX(io1, left), X_IOX(io2, y)),                                                   \
-            (X_INX(in0, step), X_INX(in1, columns), X_INX(in2, back)), X_USES(p0, q4, q8),                       \
+            (X_INX(in0, step), X_INX(in1, columns), X_INX(in2, back) X_COMMA(__VA_ARGS__)), X_USES(p0, q4, q8),  \
             FIRST "1:\n\t" X_RPT(in1, FOLD_COUNT) X_FNOP X_PAIR(X_LD64_R(p0, io0, in0), X_FNOP) FOLD X_PAIR(     \
                 X_ADDI(io1, io1, -1), X_FNOP) X_PAIR(X_ADD(io0, io0, in2), X_FNOP) "bnez %[io1], 1b\n\t" STORE); \
   }
-#define WINDOW_MAX_f16(p, columns, rows, y)                                                                        \
-  WINDOW_BLOCK(p, columns, rows, y, X_PAIR(X_LD64(p4, 0, io0), X_FNOP), 2, X_PAIR(X_NOP, X_MAX_F16V4(p4, p4, p0)), \
-               X_PAIR(X_ST64(p4, 8, io2), X_FNOP))
-#define WINDOW_MAX_f32(p, columns, rows, y)                                                                        \
-  WINDOW_BLOCK(p, columns, rows, y, X_PAIR(X_LD64(p4, 0, io0), X_FNOP), 2, X_PAIR(X_NOP, X_MAX_F32V2(p4, p4, p0)), \
-               X_PAIR(X_ST64(p4, 8, io2), X_FNOP))
+/* A window of NaNs alone gives -infinity, as the reference does. */
+#define WINDOW_LEAST X_PAIR(X_NOP, X_FSGNJ_S(f4, in3, in3)) X_PAIR(X_NOP, X_FSGNJ_S(f5, in3, in3))
+#define WINDOW_MAX_f16(p, columns, rows, y)                                                  \
+  WINDOW_BLOCK(p, columns, rows, y, WINDOW_LEAST, 2, X_PAIR(X_NOP, X_MAX_F16V4(p4, p4, p0)), \
+               X_PAIR(X_ST64(p4, 8, io2), X_FNOP), X_INF(in3, x_from_bits(0xfc00fc00u)))
+#define WINDOW_MAX_f32(p, columns, rows, y)                                                  \
+  WINDOW_BLOCK(p, columns, rows, y, WINDOW_LEAST, 2, X_PAIR(X_NOP, X_MAX_F32V2(p4, p4, p0)), \
+               X_PAIR(X_ST64(p4, 8, io2), X_FNOP), X_INF(in3, x_from_bits(0xff800000u)))
 #define WINDOW_ZERO X_PAIR(X_NOP, X_CMPLT_F32V2(p8, p8, p8)) X_PAIR(X_NOP, X_CMPLT_F32V2(p10, p10, p10))
 #define WINDOW_SUM_f16(p, columns, rows, sums)                                                 \
   WINDOW_BLOCK(p, columns, rows, sums, WINDOW_ZERO, 4,                                         \
@@ -54,9 +56,11 @@
     }
 #define WINDOW_LARGER_f16(a, b) tessera_host_max_f16(a, b)
 #define WINDOW_LARGER_f32(a, b) tessera_f32_from_bits(tessera_host_max_f32(tessera_f32_bits(a), tessera_f32_bits(b)))
+#define WINDOW_LEAST_f16 0xfc00u
+#define WINDOW_LEAST_f32 tessera_f32_from_bits(0xff800000u)
 #define WINDOW_MAX(type, p, columns, rows, y)                                               \
   for (uint32_t k = 0; k < 8 / sizeof(type); ++k) {                                         \
-    type best = ((const type*)(p))[k];                                                      \
+    type best = WINDOW_LEAST_##type;                                                        \
     WINDOW_EACH(p, columns, rows, best = WINDOW_LARGER_##type(best, ((const type*)at)[k]);) \
     ((type*)(y))[k] = best;                                                                 \
   }

@@ -183,7 +183,7 @@ void add_rows(bench::Report& report, const Network& network, const Outcome& outc
     rows.machine("cycles a step", "cycles", r["latency"].at("cycles_per_step"),
                  network.name == "lstm1536" ? target("at most 6000") : "", "of the recurrence alone");
   if (r.contains("sound") && r["sound"].contains("samples_per_second"))
-    rows.machine("samples", "1/s", r["sound"]["samples_per_second"], target("at least 16000"),
+    rows.machine("samples", "samples/s", r["sound"]["samples_per_second"], target("at least 16000"),
                  "samples of each channel in a simulated second");
 }
 
