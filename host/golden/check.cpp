@@ -21,6 +21,8 @@ using model::ValueId;
 
 namespace {
 
+constexpr double kFewTerms = 64;  // of a sum: one or two may make most of it, so errors do not average out
+
 /// A value while it is needed: the device's own, or the reference's with what it may be off.
 struct Known {
   Tensor tensor;
@@ -119,7 +121,7 @@ class Checker {
 
   /// A convolution that takes the normalisation after it along multiplies its weights by the scale and rounds them once
   /// more, each by at most 2^-11 of its size. Directions are independent: of K products 8 / sqrt(K) times 2^-12 of the
-  /// sum of absolute values, which allows for terms of unequal size.
+  /// sum of absolute values, which allows for terms of unequal size; of few products the whole 2^-11.
   void scaled_weights(const Node& node, Bound& bound) const {
     const ValueId id = node.outputs[0];
     const bool product = node.op == model::Op::Conv || node.op == model::Op::ConvTranspose;
@@ -128,7 +130,7 @@ class Checker {
     if (user_[id]->op != model::Op::BatchNormalization || !weights.constant || bound.roundings == 0.0) return;
     const double outputs = static_cast<double>(node.op == model::Op::Conv ? weights.shape[0] : weights.shape[1]);
     const double terms = static_cast<double>(weights.constant->elements()) / outputs;
-    bound.roundings += std::min(0x1p13, 8.0 * 0x1p12 / std::sqrt(terms));
+    bound.roundings += terms <= kFewTerms ? 0x1p13 : std::min(0x1p13, 8.0 * 0x1p12 / std::sqrt(terms));
   }
 
   /// What every element may be off: the node's own bound and what comes through operands that are not exact.
