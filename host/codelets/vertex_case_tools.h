@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <optional>
 #include <random>
 #include <stdexcept>
 #include <string>
@@ -97,5 +98,19 @@ struct Name {
   std::string op, type, form;
 };
 Name split(const std::string& name);
+
+/// Truth of a comparison or logic operation; empty if `op` is none.
+inline std::optional<double> comparison(const std::string& op, double a, double b) {
+  if (op == "Equal") return a == b;
+  if (op == "Less") return a < b;
+  if (op == "LessOrEqual") return a <= b;
+  if (op == "Greater") return a > b;
+  if (op == "GreaterOrEqual") return a >= b;
+  if (op == "And") return a != 0 && b != 0;
+  if (op == "Or") return a != 0 || b != 0;
+  if (op == "Xor") return (a != 0) != (b != 0);
+  if (op == "Not") return a == 0;
+  return std::nullopt;
+}
 
 }  // namespace tessera::cases

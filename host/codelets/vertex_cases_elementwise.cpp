@@ -9,15 +9,7 @@ namespace {
 
 /// Result of an elementwise operation, already rounded to the output type; `close` allows 2 units in the last place.
 double apply(const std::string& op, const std::string& type, double a, double b, bool& close) {
-  if (op == "Equal") return a == b;
-  if (op == "Less") return a < b;
-  if (op == "LessOrEqual") return a <= b;
-  if (op == "Greater") return a > b;
-  if (op == "GreaterOrEqual") return a >= b;
-  if (op == "And") return a != 0 && b != 0;
-  if (op == "Or") return a != 0 || b != 0;
-  if (op == "Xor") return (a != 0) != (b != 0);
-  if (op == "Not") return a == 0;
+  if (const std::optional<double> truth = comparison(op, a, b)) return *truth;
   if (type == "i32") {
     const auto x = static_cast<std::int64_t>(a), y = static_cast<std::int64_t>(b);
     if (op == "Add") return wrap(x + y);

@@ -59,19 +59,6 @@ double integer_result(const std::string& op, std::int64_t a, std::int64_t b, Fie
   throw std::logic_error("no expectation for integer operation " + op);
 }
 
-std::optional<double> comparison(const std::string& op, double a, double b) {
-  if (op == "Equal") return a == b;
-  if (op == "Less") return a < b;
-  if (op == "LessOrEqual") return a <= b;
-  if (op == "Greater") return a > b;
-  if (op == "GreaterOrEqual") return a >= b;
-  if (op == "And") return a != 0 && b != 0;
-  if (op == "Or") return a != 0 || b != 0;
-  if (op == "Xor") return (a != 0) != (b != 0);
-  if (op == "Not") return a == 0;
-  return std::nullopt;
-}
-
 double clamp01(double v) { return std::isnan(v) ? v : std::clamp(v, 0.0, 1.0); }
 
 struct Real {

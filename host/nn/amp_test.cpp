@@ -181,11 +181,12 @@ TEST_P(Convolutions, EqualTheReference) {
 
 TEST_P(Convolutions, TakeNormalisationAndReluAlong) {
   const ConvCase& c = GetParam();
-  if (c.computed) GTEST_SKIP() << "computed weights are not scaled";
   const model::Model model = model::import_bytes(model::to_bytes(conv_graph(c, true)), "test");
   Options options;
   options.tiles = 16;
-  EXPECT_EQ(lower(model, options).notes.size(), 1U) << "one product";
+  // Weights that the program computes are not scaled: the normalisation stays by itself, the results are the same.
+  const std::size_t products = lower(model, options).notes.size();
+  EXPECT_TRUE(c.computed || products == 1) << products << " products";
   expect_reference(conv_graph(c, true), 16, c.type == Type::f16 ? 6e-3 : 1e-5);
 }
 
