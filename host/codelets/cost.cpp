@@ -44,6 +44,10 @@ CostFeatures cost_features(const CodeletInfo& info, const std::uint8_t* state) {
     return {0, together ? std::ceil(v("batch") * v("units") / 6) : v("batch") * std::ceil(v("units") / 6)};
   }
   if (info.field("c_share") != nullptr) return {0, v("positions")};  // a set of an AMP vertex
+  if (info.field("half_bytes") != nullptr) {  // sums of products where they stand: a slot's segments and groups
+    const double slots = std::max(1.0, 6 / std::max(1.0, v("halves")));
+    return {std::ceil((v("segments") - slots - 1) / 2 / slots), std::ceil(v("groups") / slots) * (2 + v("parts"))};
+  }
   if (info.field("halves") != nullptr) {  // sums of products: workers share halves, then groups
     const double units = std::ceil(v("groups") * v("halves") / 6);
     return {units, units * v("parts")};

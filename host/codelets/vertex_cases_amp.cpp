@@ -102,6 +102,64 @@ void check_finish(const CodeletInfo& c, const Bindings& before, const Bindings& 
       }
 }
 
+/// Segments of up to five groups in random places of own, with rows of their own, spread over the slots; some slots may
+/// stay empty.
+Bindings generate_result(const CodeletInfo& c, std::uint32_t size, std::mt19937& random) {
+  Bindings b = zero_values(c);
+  const std::uint32_t halves = 1 + below(2, random), slots = 6 / halves, parts = below(4, random), groups = size;
+  const std::uint32_t each = (groups + slots - 1) / slots;
+  std::vector<std::uint32_t> words(slots + 1);
+  std::uint32_t place = below(3, random), rows = 0;
+  for (std::uint32_t slot = 0; slot < slots; ++slot) {
+    std::uint32_t g = std::min(slot * each, groups);
+    const std::uint32_t end = std::min(g + each, groups);
+    words[slot] = g << 16 | static_cast<std::uint32_t>(words.size());
+    while (g < end) {
+      const std::uint32_t count = std::min(1 + below(5, random), end - g);
+      words.push_back(place << 16 | count);
+      words.push_back(rows++ * halves * 32);
+      g += count, place += count + below(3, random);
+    }
+  }
+  words[slots] = static_cast<std::uint32_t>(words.size());
+  b["groups"] = number(groups), b["parts"] = number(parts), b["halves"] = number(halves);
+  b["half_bytes"] = number(place * 32), b["mode"] = number(below(3, random));
+  fill_small(c, b, random, [&](const std::string& f) {
+    return f == "own"        ? place * halves * 8
+           : f == "terms"    ? std::max(parts, 1U) * halves * groups * 8
+           : f == "bias"     ? 4 + rows * halves * 8
+           : f == "segments" ? static_cast<std::uint32_t>(words.size())
+                             : halves * groups * 8;
+  });
+  const float limits[4] = {-0.5F, -0.5F, 0.75F, 0.75F};
+  std::memcpy(b["bias"].bytes.data(), limits, sizeof limits);
+  std::memcpy(b["segments"].bytes.data(), words.data(), 4 * words.size());
+  return b;
+}
+
+void check_result(const CodeletInfo& c, const Bindings& before, const Bindings& after, Check& check) {
+  const Field& y = *c.field("y");
+  const std::size_t halves = value(before, "halves"), parts = value(before, "parts"), groups = value(before, "groups");
+  const std::uint32_t mode = value(before, "mode");
+  const auto word = [&](std::size_t i) { return at<std::uint32_t>(before, "segments", i); };
+  const auto one = [&](std::size_t g, std::size_t h, std::size_t e, std::size_t place, std::size_t row) {
+    float sum = at<float>(before, "own", h * value(before, "half_bytes") / 4 + place * 8 + e);
+    sum += at<float>(before, "bias", 4 + row / 4 + h * 8 + e);
+    for (std::size_t p = 0; p < parts; ++p) sum += at<float>(before, "terms", ((p * halves + h) * groups + g) * 8 + e);
+    const std::size_t to = (g * halves + h) * 8 + e;
+    if (c.field("addend") != nullptr) sum += static_cast<float>(element(before, *c.field("addend"), to));
+    if (mode == 1 && sum < 0) sum = 0;
+    if (mode == 2) sum = std::min(std::max(sum, -0.5F), 0.75F);
+    check("y", to, element(after, y, to), rounded(sum, y.type));
+  };
+  for (std::size_t slot = 0; slot < 6 / halves; ++slot) {
+    std::size_t g = word(slot) >> 16;
+    for (std::size_t s = word(slot) & 0xffff; s != (word(slot + 1) & 0xffff); s += 2)
+      for (std::size_t i = 0; i < (word(s) & 0xffff); ++i, ++g)
+        for (std::size_t k = 0; k < halves * 8; ++k) one(g, k / 8, k % 8, (word(s) >> 16) + i, word(s + 1));
+  }
+}
+
 Bindings generate_zero(const CodeletInfo& c, std::uint32_t size, std::mt19937& random) {
   Bindings b = zero_values(c);
   const std::uint32_t unit = 8 * (1 + below(4, random)), blocks = 1 + below(3, random), columns = 3 * size + 4;
@@ -133,6 +191,7 @@ void check_zero(const CodeletInfo&, const Bindings& before, const Bindings& afte
 std::vector<Family> amp_cases() {
   return {{{"AmpProduct"}, generate_product, check_product},
           {{"AmpFinish"}, generate_finish, check_finish},
+          {{"AmpResult"}, generate_result, check_result},
           {{"AmpZero"}, generate_zero, check_zero}};
 }
 
