@@ -34,7 +34,6 @@ struct Case {
 struct Options {
   std::vector<std::string> directories;  ///< as given: of one test, or of many in folders below
   std::string device = "golden";
-  std::string platform = "pocket";
   golden::Tolerance tolerance;
   unsigned time_limit = 300;  ///< seconds of wall time for one data set
 };
@@ -47,13 +46,26 @@ std::vector<Tensor> outputs_by_reference(const model::Model& model, const std::v
   return result;
 }
 
+/// On the smallest platform that it fits: c2 takes long to build, and most tests are small.
+CompiledModel compile_somewhere(const model::Model& model, Platform& platform, std::string& name, Progress& progress) {
+  try {
+    name = "pocket";
+    platform = load_platform(name);
+    return compile_model(model, platform, {}, progress);
+  } catch (const Error& error) {
+    if (error.category() != Category::does_not_fit) throw;
+    name = "c2";
+    platform = load_platform(name);
+    return compile_model(model, platform, {}, progress);
+  }
+}
+
 std::vector<Tensor> outputs_by_machine(const Options& options, const Context& context, const model::Model& model,
                                        const std::vector<Tensor>& inputs) {
   Progress progress(true);
-  const Platform platform = load_platform(options.platform);
-  const CompiledModel compiled = compile_model(model, platform, {}, progress);
+  Platform platform;
   MachineOptions machine_options;
-  machine_options.platform = options.platform;
+  const CompiledModel compiled = compile_somewhere(model, platform, machine_options.platform, progress);
   machine_options.ipus = 1;
   if (options.device == "rtl") machine_options.rtl = "all";
   if (options.device == "lockstep") machine_options.lockstep = "all";

@@ -105,11 +105,32 @@ class ConvLowering {
     t.out_channels = out_group_ * together_;
     t.fold = t.groups == 1 && t.in_channels <= 4 && t.constant_weights && t.kernel_w > 1 && t.dilation_w == 1 &&
              t.up_d * t.up_h * t.up_w == 1;
+    columns_as_channels(t);
     set_amp_limits(lowering_, node_, t);
   }
 
+  /// One channel and a stride of whole loads (spectra of sound): a load of columns is taken as channels.
+  void columns_as_channels(AmpTask& t) {
+    const Index load = t.load();
+    if (!t.fold || t.in_channels != 1 || t.stride_w % load != 0 || t.pad_w % load != 0 || t.in_w % load != 0) return;
+    side_ = load;
+    t.fold = false;
+    t.in_channels = load;
+    t.in_w /= load, t.stride_w /= load, t.pad_w /= load;
+    t.kernel_w = (t.kernel_w + load - 1) / load;
+  }
+
   void place_input() {
-    const Tensor x = lowering_.materialised(node_.inputs[0]);
+    Tensor x = lowering_.materialised(node_.inputs[0]);
+    if (side_ > 1) {
+      graph::Shape shape = x.shape();
+      shape.erase(shape.begin() + 1);
+      shape.back() /= static_cast<std::uint64_t>(side_);
+      shape.push_back(static_cast<std::uint64_t>(side_));
+      std::vector<std::size_t> order = {0, x.rank() - 1};
+      for (std::size_t axis = 1; axis + 1 < x.rank(); ++axis) order.push_back(axis);
+      x = x.reshape(shape).permute(order);
+    }
     if (!product_.task.fold) {
       product_.x = at_home(builder_, x, 1, node_.name);
       return;
@@ -144,6 +165,12 @@ class ConvLowering {
       for (Index i = 0; i < constant->elements(); ++i)
         weights_[static_cast<std::size_t>(i)] = static_cast<float>(constant->real(i));
       product_.constant_weights = [this, taps](Index group, Index out, Index in, const std::array<Index, 3>& tap) {
+        if (side_ > 1) {
+          const Index column = tap[2] * side_ + in;
+          const Index at = out * taps + (tap[0] * kernel_[1] + tap[1]) * kernel_[2] + column;
+          return column < kernel_[2] ? weights_[static_cast<std::size_t>(at)] * scale_[static_cast<std::size_t>(out)]
+                                     : 0.0F;
+        }
         const Index sub = sub_group(out), c = in - sub * in_group_;
         if (c < 0 || c >= in_group_) return 0.0F;
         const Index whole_out = group * together_ * out_group_ + out;
@@ -217,6 +244,7 @@ class ConvLowering {
   Shape x_shape_, w_shape_, y_shape_;
   std::array<Index, 3> kernel_{};
   Index in_group_ = 1, out_group_ = 1, together_ = 1;
+  Index side_ = 1;  ///< columns side by side as channels
   AmpProduct product_;
   std::vector<float> weights_, scale_;
 };

@@ -254,13 +254,17 @@ class MatmulLowering {
       std::vector<Tensor> terms;
       for (Index l = 0; l < static_cast<Index>(plan_.inner_blocks); ++l) terms.push_back(partial(p, l).flatten());
       if (products_[p].bias) terms.push_back(bias_view(p).broadcast_to({m_, n_}).flatten());
-      const Tensor y = builder_.linear(graph::Type::f32, {m_, n_}, name_);
+      const Tensor y = sums();
       results.push_back(y);
       const auto variable = y.boxes().at(0).variable;
-      for (const Piece& piece : builder_.pieces(variable)) {
-        for (const Tensor& term : terms) from.push_back(term.slice(piece.begin, piece.end));
-        staged.add(piece.tile, terms.size() * (piece.end - piece.begin));
-        work.push_back({piece.tile, builder_.flat(variable).slice(piece.begin, piece.end), terms.size()});
+      for (const graph::TileInterval& share : builder_.graph().mapping(y)) {
+        const Index step = (share.end - share.begin + kWorkers - 1) / kWorkers;
+        for (Index begin = share.begin; begin < share.end; begin += step) {
+          const Index end = std::min(begin + step, share.end);
+          for (const Tensor& term : terms) from.push_back(term.slice(begin, end));
+          staged.add(share.tile, terms.size() * (end - begin));
+          work.push_back({share.tile, builder_.flat(variable).slice(begin, end), terms.size()});
+        }
       }
     }
     builder_.copy(Tensor::concat(from), staged.make_variable(builder_, name_ + " terms"), name_ + " terms");
@@ -275,6 +279,16 @@ class MatmulLowering {
     }
     builder_.execute(set);
     return results;
+  }
+
+  /// A result: whole rows on tiles, but where there are fewer rows than that takes, equal shares over all tiles, since
+  /// a tile receives its share of every inner block.
+  Tensor sums() {
+    const Index share = matmul_share(m_ * n_, builder_.tiles());
+    if (share >= n_) return builder_.linear(graph::Type::f32, {m_, n_}, name_);
+    const Tensor y = builder_.graph().add_variable(graph::Type::f32, {m_, n_}, name_);
+    builder_.graph().map_linear(y.flatten(), 1, share);
+    return y;
   }
 
   Tensor bias_view(std::size_t product) {

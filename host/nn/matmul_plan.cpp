@@ -75,10 +75,12 @@ MatmulPlan evaluate(const MatmulTask& task, std::int64_t row_blocks, std::int64_
   std::uint64_t partials = static_cast<std::uint64_t>(plan.rows * plan.columns);
   std::uint64_t reduced = 0;
   if (plan.inner_blocks > 1) {
-    const auto share = static_cast<std::uint64_t>(ceil_div(task.m * task.n, task.tiles));
-    reduced = share * static_cast<std::uint64_t>(plan.inner_blocks);
+    const std::uint64_t share = matmul_share(static_cast<std::uint64_t>(task.m * task.n), task.tiles);
+    const auto terms = static_cast<std::uint64_t>(plan.inner_blocks);
+    reduced = share * terms;
     plan.exchange_cycles += std::max(reduced, partials) + kExchangeDelay + kSuperstepCycles;
-    plan.compute_cycles += reduced * 5 + kSuperstepCycles;
+    plan.compute_cycles += kWorkers * (kVertexSlots + (share + kWorkers - 1) / kWorkers * (10 + 4 * terms)) +
+                           kSuperstepCycles;  // ReduceAdd
     reduced += share;
   }
   const auto weights = static_cast<std::uint64_t>(plan.inner * plan.columns) * 4;
@@ -93,6 +95,11 @@ bool better(const MatmulPlan& a, const MatmulPlan& b) {
 }
 
 }  // namespace
+
+std::uint64_t matmul_share(std::uint64_t elements, unsigned tiles) {
+  constexpr std::uint64_t kLeast = 4;  // 16 bytes, so that vectors of what follows stay whole
+  return std::max(kLeast, (elements + tiles - 1) / tiles + 3) / 4 * 4;
+}
 
 std::uint64_t matmul_slots(std::int64_t rows, std::int64_t columns, std::int64_t inner) {
   // Slots of a step of the inner loop and around it, for blocks of 4x4, 4x1, 1x4 and 1x1 elements.

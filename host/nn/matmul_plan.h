@@ -32,6 +32,9 @@ struct MatmulPlan {
 /// The cheapest plan that fits; if none does, the one that needs least memory, with fits = false.
 [[nodiscard]] MatmulPlan plan_matmul(const MatmulTask& task);
 
+/// Elements of a result that a tile gets where a cut inner axis is summed.
+[[nodiscard]] std::uint64_t matmul_share(std::uint64_t elements, unsigned tiles);
+
 /// Worker slots of one vertex of the matrix-product codelets (firmware/codelets/matmul.c), counted from its inner
 /// loops.
 [[nodiscard]] std::uint64_t matmul_slots(std::int64_t rows, std::int64_t columns, std::int64_t inner);

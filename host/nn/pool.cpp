@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 #include "host/nn/home.h"
 #include "host/nn/lowering.h"
@@ -52,6 +53,7 @@ class Pool {
       pad_[skip + k] = pool_.pads_begin[k];
       padded_[skip + k] = x[k + 2] + pool_.pads_end[k];
     }
+    if (!Lowering::wants(node, 1)) thin_out();
     positions_ = static_cast<Index>(result_[0] * result_[1] * result_[2]);
     block_ = home_block(type_, channels_);
     in_blocks_ = block_ != 0;
@@ -85,6 +87,19 @@ class Pool {
     whole.pads_begin.assign(x.size() - 2, 0);
     whole.pads_end = whole.pads_begin;
     return whole;
+  }
+
+  /// Where stride and dilation have a common factor, windows meet only every so many elements of an axis: pools those.
+  void thin_out() {
+    for (std::size_t k = 0; k < 3; ++k) {
+      const std::int64_t step = std::gcd(stride_[k], dilation_[k]), from = (step - pad_[k] % step) % step;
+      if (step == 1 || from >= input_[k]) continue;
+      const auto left = [&](std::int64_t extent) { return (extent - from + step - 1) / step; };
+      step_[k] = step, from_[k] = from;
+      input_[k] = left(input_[k]), padded_[k] = left(padded_[k]);
+      stride_[k] /= step, dilation_[k] /= step;
+      pad_[k] = (pad_[k] + from) / step;
+    }
   }
 
   [[nodiscard]] bool vectors() const {
@@ -177,6 +192,9 @@ class Pool {
   void stage() {
     Tensor x = lowering_.materialised(node_.inputs[0]);
     while (x.rank() < 5) x = x.expand(2);
+    for (std::size_t k = 0; k < 3; ++k)
+      if (step_[k] > 1)
+        x = x.slice(static_cast<Index>(from_[k]), x.dim(k + 2), k + 2).every(static_cast<Index>(step_[k]), k + 2);
     std::vector<std::pair<std::size_t, Tensor>> missing;
     Index total = 0;
     for (std::size_t i = 0; i < segments_.size(); ++i) {
@@ -327,6 +345,7 @@ class Pool {
   bool laid_out_ = false;  ///< windows are
   Triple input_{1, 1, 1}, result_{1, 1, 1}, kernel_{1, 1, 1}, stride_{1, 1, 1}, dilation_{1, 1, 1}, pad_{0, 0, 0},
       padded_{1, 1, 1};
+  Triple step_{1, 1, 1}, from_{0, 0, 0};  ///< elements of the input that are looked at
   std::vector<Segment> segments_;
   std::vector<std::size_t> geometry_of_;
 };
