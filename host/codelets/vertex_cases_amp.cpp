@@ -117,7 +117,7 @@ Bindings generate_result(const CodeletInfo& c, std::uint32_t size, std::mt19937&
     while (g < end) {
       const std::uint32_t count = std::min(1 + below(5, random), end - g);
       words.push_back(place << 16 | count);
-      words.push_back(rows++ * halves * 32);
+      words.push_back(16 + rows++ * halves * 32);
       g += count, place += count + below(3, random);
     }
   }
@@ -144,7 +144,7 @@ void check_result(const CodeletInfo& c, const Bindings& before, const Bindings& 
   const auto word = [&](std::size_t i) { return at<std::uint32_t>(before, "segments", i); };
   const auto one = [&](std::size_t g, std::size_t h, std::size_t e, std::size_t place, std::size_t row) {
     float sum = at<float>(before, "own", h * value(before, "half_bytes") / 4 + place * 8 + e);
-    sum += at<float>(before, "bias", 4 + row / 4 + h * 8 + e);
+    sum += at<float>(before, "bias", row / 4 + h * 8 + e);
     for (std::size_t p = 0; p < parts; ++p) sum += at<float>(before, "terms", ((p * halves + h) * groups + g) * 8 + e);
     const std::size_t to = (g * halves + h) * 8 + e;
     if (c.field("addend") != nullptr) sum += static_cast<float>(element(before, *c.field("addend"), to));
