@@ -5,6 +5,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+#include <utility>
+
 #include "host/compiler/assembler.h"
 #include "hw/error.h"
 #include "hw/generated/machine.h"
@@ -15,6 +19,7 @@ namespace {
 
 constexpr unsigned kLoopRegisters = 10;  // s2 .. s11
 constexpr std::int32_t kFrameBytes = 16;
+constexpr std::int32_t kVariantInFrame = 4;  // of a function: behind its return address
 
 class Generator {
  public:
@@ -52,6 +57,7 @@ class Generator {
     for (std::size_t f = 0; f < ir_.functions.size(); ++f) functions_.push_back(as_.label());
     for (std::size_t e = 0; e < ir_.entries.size(); ++e) entry(ir_.entries[e], entries[e]);
     for (std::size_t f = 0; f < ir_.functions.size(); ++f) function(f);
+    place_variants();
     result_.words = as_.finish();
     return std::move(result_);
   }
@@ -62,7 +68,7 @@ class Generator {
     busy_ = false;
     loops_ = 0;
     frames_ = 0;
-    in_function_ = false;
+    function_ = kNone;
     generate(node);
     const Address begin = as_.pc();
     as_.li(t0, executable::kFinishedCode << 8);
@@ -77,11 +83,12 @@ class Generator {
   void function(std::size_t f) {
     as_.bind(functions_[f]);
     busy_ = true;
-    in_function_ = true;
+    function_ = static_cast<std::uint32_t>(f);
     frames_ = 0;
     const Address begin = as_.pc();
     as_.addi(sp, sp, -kFrameBytes);
     as_.sw(ra, 0, sp);
+    if (keeps_variant()) as_.sw(tp, kVariantInFrame, sp);
     add_step(executable::Step::Kind::control, begin, ir_.functions[f].path, "enter");
     generate(ir_.functions[f]);
     settle_taps(ir_.functions[f].path);
@@ -101,14 +108,55 @@ class Generator {
   void load_slot(Reg rd, Slot slot) {
     const auto offset = static_cast<std::int32_t>(4 * result_.slots.size()) - kStepTableBias;
     result_.slots.push_back(slot);
+    load_word(rd, offset, gp);
+  }
+
+  void load_word(Reg rd, std::int32_t offset, Reg base) {
     if (offset <= 2047) {
-      as_.lw(rd, offset, gp);
+      as_.lw(rd, offset, base);
       return;
     }
     const std::int32_t low = static_cast<std::int32_t>(static_cast<std::uint32_t>(offset) << 20) >> 20;
     as_.lui(rd, static_cast<std::uint32_t>(offset - low) >> 12);
-    as_.add(rd, rd, gp);
+    as_.add(rd, rd, base);
     as_.lw(rd, low, rd);
+  }
+
+  /// Loads the list of a compute step: of a step with variants from the part of the step table that tp points to.
+  void load_list(Reg rd, Slot::Kind kind, std::uint32_t index) {
+    if (ir_.computes[index].by_variant.size() < 2) return load_slot(rd, {kind, index, {}, 0});
+    std::vector<Slot>& own = of_variants_[function_];
+    load_word(rd, static_cast<std::int32_t>(4 * own.size()), tp);
+    own.push_back({kind, index, {}, 0});
+  }
+
+  /// The slots of each variant of each function, behind those of the program; the slots that say where they are.
+  void place_variants() {
+    for (const Slot& s : result_.slots) {
+      if (s.kind != Slot::Kind::table) continue;
+      variant_at_[{s.index, s.phase}] = 0;
+    }
+    for (auto& [variant, at] : variant_at_) {
+      at = static_cast<std::uint32_t>(result_.slots.size());
+      for (const Slot& s : of_variants_[variant.first]) {
+        result_.slots.push_back({s.kind, ir_.computes[s.index].by_variant[variant.second], {}, 0});
+      }
+    }
+    for (Slot& s : result_.slots) {
+      if (s.kind == Slot::Kind::table) s = {Slot::Kind::table, variant_at_.at({s.index, s.phase}), {}, 0};
+    }
+  }
+
+  /// The function's variant must outlast its calls of other functions.
+  bool keeps_variant() const {
+    return function_ != kNone && ir_.variants[function_] > 1 && calls_variants(ir_.functions[function_]);
+  }
+  /// Whether a call in this node, or in what it calls, changes tp.
+  bool calls_variants(const Node& node) const {
+    if (node.kind == Node::Kind::call) {
+      return ir_.variants[node.index] > 1 || calls_variants(ir_.functions[node.index]);
+    }
+    return std::any_of(node.children.begin(), node.children.end(), [this](const Node& n) { return calls_variants(n); });
   }
 
   /// A sync that all tiles arrive at: tensors tapped since the last one are read at its release.
@@ -183,7 +231,9 @@ class Generator {
         break;
       case Node::Kind::call:
         check_depth(frames_ + depth_of(node.index), node.path);
+        if (ir_.variants[node.index] > 1) load_slot(tp, {Slot::Kind::table, node.index, {}, node.variant});
         as_.jal(ra, functions_[node.index]);
+        if (keeps_variant()) as_.lw(tp, kVariantInFrame + kFrameBytes * static_cast<std::int32_t>(frames_), sp);
         busy_ = true;
         add_step(executable::Step::Kind::control, begin, node.path, "call " + ir_.graph.functions()[node.index].name);
         break;
@@ -194,7 +244,7 @@ class Generator {
     const ComputeStep& s = ir_.computes[index];
     wait_for_workers();
     if (s.any(true)) {
-      load_slot(a0, {Slot::Kind::amp, index, {}, 0});
+      load_list(a0, Slot::Kind::amp, index);
       const Assembler::Label skip = as_.label();
       as_.beq(a0, zero, skip);
       as_.call(firmware_.amp);
@@ -202,7 +252,7 @@ class Generator {
     }
     // Vertices of one compute set do not depend on each other, so nothing waits for the last set's workers here.
     if (s.any(false)) {
-      load_slot(a1, {Slot::Kind::list, index, {}, 0});
+      load_list(a1, Slot::Kind::list, index);
       const Assembler::Label skip = as_.label();
       as_.beq(a1, zero, skip);
       as_.x_run_all(s1, a1, zero);
@@ -249,7 +299,7 @@ class Generator {
 
   void repeat(const Node& node) {
     Address begin = as_.pc();
-    const bool in_register = !in_function_ && loops_ < kLoopRegisters;
+    const bool in_register = function_ == kNone && loops_ < kLoopRegisters;
     const Reg counter = in_register ? static_cast<Reg>(s2 + loops_) : t0;
     if (in_register) {
       ++loops_;
@@ -414,7 +464,9 @@ class Generator {
   Assembler::Label choose_;
   std::vector<std::uint32_t> taps_;  // passed, not yet at a sync
   bool busy_ = false;
-  bool in_function_ = false;
+  std::uint32_t function_ = kNone;  // being generated; kNone: an entry
+  std::map<std::uint32_t, std::vector<Slot>> of_variants_;  // by function: slots that each variant has its own of
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> variant_at_;  // by function and variant: first slot
   unsigned loops_ = 0, frames_ = 0;
 };
 

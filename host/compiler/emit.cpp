@@ -159,6 +159,8 @@ class Emitter {
         return p_.allocation.base(s.index, tile);
       case Slot::Kind::value:
         return p_.tables.values[s.index][tile];
+      case Slot::Kind::table:
+        return p_.plan.steps + 4 * s.index;
     }
     throw std::logic_error("unknown slot");
   }

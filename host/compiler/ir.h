@@ -64,6 +64,9 @@ struct ComputeStep {
   std::string path, name;
   std::vector<Calls> calls;  ///< by tile
   Touch touch;
+  /// Of a step that reads parameters of its function by address: the step of each variant, itself first. Touch is that
+  /// of all of them; the others are no steps of the program.
+  std::vector<std::uint32_t> by_variant;
 
   /// Whether some vertex is one of AMP, or some is not.
   [[nodiscard]] bool any(bool amp) const {
@@ -124,6 +127,8 @@ struct Node {
   Predicate predicate;
   std::vector<Node> children;  ///< sequence: all; repeat: body; repeat_while: condition, body; branch: then, else;
                                ///< choice: cases, fallback
+  std::vector<std::uint32_t> arguments{};  ///< call: constants, until resolve_parameters
+  std::uint32_t variant = 0;               ///< call: which list of arguments given by address
 };
 
 struct StreamLayout {
@@ -153,6 +158,7 @@ struct Ir {
   std::vector<StreamLayout> streams;
   std::vector<Node> entries;    ///< as graph.entries()
   std::vector<Node> functions;  ///< as graph.functions()
+  std::vector<std::uint32_t> variants;  ///< of each function: in how many ways it is called, at least 1
   std::uint64_t relayout_bytes = 0;
   std::uint64_t staging_bytes = 0;
   std::uint64_t vertex_count = 0, edge_count = 0;

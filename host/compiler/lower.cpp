@@ -8,6 +8,7 @@
 
 #include "host/compiler/bind.h"
 #include "host/compiler/copy_plan.h"
+#include "host/compiler/parameters.h"
 #include "hw/error.h"
 
 namespace tessera::compiler {
@@ -209,7 +210,9 @@ class Lowering {
   }
 
   Node lower_node(const Program::Call& p, const std::string& path) {
-    return {Node::Kind::call, path, p.function.index, {}, {}};
+    Node node{Node::Kind::call, path, p.function.index, {}, {}};
+    for (const graph::VariableId id : p.arguments) node.arguments.push_back(id.index);
+    return node;
   }
 
   Node lower_node(const Program::Sync&, const std::string& path) { return {Node::Kind::sync, path, 0, {}, {}}; }
@@ -279,6 +282,7 @@ class Lowering {
 void lower(Ir& ir, const CodeletLibrary& library) {
   ir.update_layout();
   Lowering(ir, library).run();
+  resolve_parameters(ir, library);
 }
 
 }  // namespace tessera::compiler

@@ -110,8 +110,9 @@ Json touch_json(const Ir& ir, const Touch& touch) {
 }
 
 Json node_json(const Ir& ir, const Node& node) {
-  static constexpr const char* kKinds[] = {"sequence", "exchange", "compute", "host", "sync", "repeat",
-                                           "while",    "if",       "switch",  "call", "undef"};
+  static constexpr const char* kKinds[] = {"sequence", "exchange", "compute", "host",   "sync",
+                                           "repeat",   "while",    "if",      "switch", "call",
+                                           "undef",    "tap"};
   Json j = {{"kind", kKinds[static_cast<unsigned>(node.kind)]}, {"path", node.path}};
   if (node.kind == Node::Kind::exchange) {
     const ExchangeStep& s = ir.exchanges[node.index];
@@ -130,6 +131,9 @@ Json node_json(const Ir& ir, const Node& node) {
     j["touch"] = touch_json(ir, ir.hosts[node.index].touch);
   } else if (node.kind == Node::Kind::repeat) {
     j["count"] = node.index;
+  } else if (node.kind == Node::Kind::call) {
+    j["function"] = ir.graph.functions()[node.index].name;
+    j["variant"] = node.variant;
   }
   if (!node.children.empty()) {
     Json children = Json::array();
@@ -149,8 +153,9 @@ Json make_report(const Parts& p) {
   report["compute_sets"] = p.ir.graph.compute_sets().size();
   report["vertices"] = p.ir.vertex_count;
   report["edges"] = p.ir.edge_count;
-  report["supersteps"] = {
-      {"exchange", p.ir.exchanges.size()}, {"compute", p.ir.computes.size()}, {"host", p.ir.hosts.size()}};
+  std::size_t computes = p.ir.computes.size();
+  for (const ComputeStep& s : p.ir.computes) computes -= s.by_variant.empty() ? 0 : s.by_variant.size() - 1;
+  report["supersteps"] = {{"exchange", p.ir.exchanges.size()}, {"compute", computes}, {"host", p.ir.hosts.size()}};
   report["control_words"] = p.control.words.size();
   report["exchange"] = count_phases(p);
   report["relayout_bytes"] = p.ir.relayout_bytes;

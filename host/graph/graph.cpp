@@ -317,8 +317,14 @@ void Graph::set_values(VertexId vertex, std::string field, std::vector<std::uint
 
 void Graph::set_cycles(VertexId vertex, std::uint64_t cycles) { vertices_.at(vertex.index).cycles = cycles; }
 
-FunctionId Graph::add_function(Program body, std::string name) {
-  functions_.push_back({std::move(name), std::move(body)});
+FunctionId Graph::add_function(Program body, std::string name, std::vector<VariableId> parameters) {
+  for (const VariableId id : parameters) {
+    Variable& v = variables_.at(id.index);
+    if (v.constant()) bad_graph(fmt::format("constant {} as a parameter", v.name), "function " + name);
+    if (v.parameter) bad_graph(fmt::format("{} as a parameter twice", v.name), "function " + name);
+    v.parameter = true;
+  }
+  functions_.push_back({std::move(name), std::move(body), std::move(parameters)});
   return {static_cast<std::uint32_t>(functions_.size() - 1)};
 }
 

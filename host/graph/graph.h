@@ -39,6 +39,7 @@ struct Variable {
   std::shared_ptr<const std::vector<std::uint8_t>> data;
   std::uint64_t copies = 1;  ///< of the data, one behind the other: the leading axis of a repeated constant
   bool keep = false;         ///< live from its first write (or load) to the end
+  bool parameter = false;    ///< of a function: stands for another constant at each call
   [[nodiscard]] bool constant() const { return data != nullptr; }
   [[nodiscard]] std::uint64_t elements() const { return element_count(shape); }
 };
@@ -88,6 +89,7 @@ struct ComputeSet {
 struct Function {
   std::string name;
   Program body;
+  std::vector<VariableId> parameters;  ///< read by the body alone; Program::Call gives a constant for each
 };
 
 /// A host stream: each execution of a StreamIn or StreamOut moves one step of `elements` elements.
@@ -167,7 +169,9 @@ class Graph {
   void set_cycles(VertexId vertex, std::uint64_t cycles);
 
   // Programs.
-  FunctionId add_function(Program body, std::string name);
+  /// parameters: variables that the body reads and nothing writes. Within a call each stands for the constant that the
+  /// call gives, which has its type, shape and mapping.
+  FunctionId add_function(Program body, std::string name, std::vector<VariableId> parameters = {});
   StreamId add_input_stream(std::string name, Type type, std::uint64_t elements);
   StreamId add_output_stream(std::string name, Type type, std::uint64_t elements);
   void add_entry(std::string name, Program program);

@@ -133,6 +133,43 @@ TEST(Graph, ProgramsAreChecked) {
                 return Program::call(f);
               }),
               {"calls itself", "again"});
+  const auto function_of = [](Graph& g, const std::vector<VariableId>& parameters, const Tensor& read, unsigned tile,
+                              const std::vector<VariableId>& arguments) {
+    const Tensor to = g.add_variable(Type::i32, {8}, "to");
+    g.map(to, 0);
+    for (const VariableId p : parameters) {
+      if (tile < 2) g.map(g.whole(p), tile);
+    }
+    const FunctionId f = g.add_function(Program::copy(read, to), "fn", parameters);
+    return Program::call(f, arguments);
+  };
+  const VariableId first{0}, second{1};
+  EXPECT_EQ(with([&](Graph& g, const Tensor& v, const Tensor&) { return function_of(g, {first}, v, 1, {second}); }),
+            "no error");
+  expect_says(with([&](Graph& g, const Tensor& v, const Tensor&) { return function_of(g, {first}, v, 0, {second}); }),
+              {"k for parameter v lies on other tiles"});
+  expect_says(with([&](Graph& g, const Tensor& v, const Tensor&) { return function_of(g, {first}, v, 1, {}); }),
+              {"0 arguments for function fn, which has 1 parameters"});
+  expect_says(with([&](Graph& g, const Tensor& v, const Tensor&) {
+                const Program call = function_of(g, {first}, v, 1, {second});
+                return Program::sequence({call, Program::copy(v, g.whole(VariableId{2}))});
+              }),
+              {"v is used outside of function fn, whose parameter it is"});
+  expect_says(with([&](Graph& g, const Tensor&, const Tensor& k) {
+                const Tensor p = g.add_variable(Type::i32, {8}, "p");
+                g.map(p, 0);
+                const FunctionId f = g.add_function(Program::copy(k, p), "fn", {VariableId{2}});
+                return Program::call(f, {second});
+              }),
+              {"parameter p is written", "fn"});
+  expect_says(with([&](Graph& g, const Tensor&, const Tensor& k) { return function_of(g, {second}, k, 1, {second}); }),
+              {"constant k as a parameter", "fn"});
+  expect_says(with([&](Graph& g, const Tensor& v, const Tensor&) {
+                const Tensor other = g.add_variable(Type::i32, {8}, "other");
+                g.map(other, 1);
+                return function_of(g, {first}, v, 1, {VariableId{2}});
+              }),
+              {"other for parameter v is no constant"});
   expect_says(with([](Graph&, const Tensor& v, const Tensor& k) {
                 return Program::copy(k.slice(0, 1).broadcast(8, 0), Tensor::concat({v.slice(0, 4), v.slice(0, 4)}));
               }),

@@ -48,7 +48,9 @@ Program Program::switch_(Tensor selector, std::vector<Program> cases, Program fa
   return {Switch{std::move(selector), std::move(cases), share(std::move(fallback))}, std::move(name)};
 }
 
-Program Program::call(FunctionId function) { return {Call{function}}; }
+Program Program::call(FunctionId function, std::vector<VariableId> arguments) {
+  return {Call{function, std::move(arguments)}};
+}
 
 Program Program::sync(Zone zone) { return {Sync{zone}}; }
 

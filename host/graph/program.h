@@ -55,8 +55,10 @@ class Program {
     std::vector<Program> cases;
     std::shared_ptr<const Program> fallback;
   };
+  /// arguments: a constant for each parameter of the function, of the same type, shape and mapping.
   struct Call {
     FunctionId function;
+    std::vector<VariableId> arguments;
   };
   struct Sync {
     Zone zone = Zone::internal;
@@ -122,7 +124,7 @@ class Program {
   static Program repeat_while(Program condition, Tensor predicate, Program body, std::string name = {});
   static Program if_(Tensor predicate, Program then_branch, Program else_branch = {}, std::string name = {});
   static Program switch_(Tensor selector, std::vector<Program> cases, Program fallback = {}, std::string name = {});
-  static Program call(FunctionId function);
+  static Program call(FunctionId function, std::vector<VariableId> arguments = {});
   static Program sync(Zone zone = Zone::internal);
   static Program stream_in(StreamId stream, Tensor dst);
   static Program stream_out(Tensor src, StreamId stream);

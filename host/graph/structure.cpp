@@ -40,7 +40,7 @@ class Writer {
   void variable(const Variable& variable) {
     number(static_cast<std::uint64_t>(variable.type));
     numbers(variable.shape);
-    number((variable.constant() ? 1U : 0U) | (variable.keep ? 2U : 0U));
+    number((variable.constant() ? 1U : 0U) | (variable.keep ? 2U : 0U) | (variable.parameter ? 4U : 0U));
     number(variable.mapping.size());
     for (const TileInterval& i : variable.mapping) {
       number(i.begin);
@@ -65,6 +65,11 @@ class Writer {
       number(field.value.index());
       std::visit([this](const auto& value) { this->field(value); }, field.value);
     }
+  }
+
+  void variables(const std::vector<VariableId>& list) {
+    number(list.size());
+    for (const VariableId id : list) number(id.index);
   }
 
   void program(const Program& program) {
@@ -112,6 +117,7 @@ class Writer {
       program(*n.fallback);
     } else if constexpr (std::is_same_v<Node, Program::Call>) {
       number(n.function.index);
+      variables(n.arguments);
     } else if constexpr (std::is_same_v<Node, Program::Sync>) {
       number(static_cast<std::uint64_t>(n.zone));
     } else if constexpr (std::is_same_v<Node, Program::StreamIn>) {
@@ -147,7 +153,10 @@ std::string structure_of(const Graph& graph, const Program& program) {
   writer.number(graph.vertices().size());
   for (const VertexFamily& family : graph.vertices()) writer.family(family);
   writer.number(graph.functions().size());
-  for (const Function& function : graph.functions()) writer.program(function.body);
+  for (const Function& function : graph.functions()) {
+    writer.program(function.body);
+    writer.variables(function.parameters);
+  }
   writer.program(program);
   return std::move(writer.bytes);
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "host/graph/graph.h"
 #include "hw/error.h"
@@ -14,13 +15,18 @@ namespace {
 
 class Validator {
  public:
-  explicit Validator(const Graph& graph) : graph_(graph), state_(graph.functions().size(), 0) {}
+  explicit Validator(const Graph& graph) : graph_(graph), state_(graph.functions().size(), 0) {
+    for (std::uint32_t f = 0; f < graph.functions().size(); ++f) {
+      for (const VariableId id : graph.functions()[f].parameters) owner_[id] = f;
+    }
+  }
 
   void run() {
     for (const Variable& v : graph_.variables()) check_mapping(v);
     if (graph_.entries().empty()) fail("the graph has no entry point", "graph", "add_entry(name, program)");
     for (const Entry& e : graph_.entries()) check(e.program, "entry " + e.name);
     for (std::size_t f = 0; f < graph_.functions().size(); ++f) check_function(static_cast<std::uint32_t>(f));
+    for (const Exposed& e : graph_.exposed()) check_parameters(e.tensor, "exposed tensor " + e.name);
   }
 
  private:
@@ -49,6 +55,19 @@ class Validator {
     for (const Box& box : t.boxes()) {
       if (box.variable.index >= graph_.variables().size()) fail("a tensor of another graph", path);
     }
+    check_parameters(t, path);
+  }
+
+  /// A parameter stands for something within its own function only.
+  void check_parameters(const Tensor& t, const std::string& path) const {
+    if (owner_.empty()) return;
+    for (const Box& box : t.boxes()) {
+      const auto owner = owner_.find(box.variable);
+      if (owner == owner_.end() || owner->second == inside_) continue;
+      fail(fmt::format("{} is used outside of function {}, whose parameter it is", graph_.variable(box.variable).name,
+                       graph_.functions()[owner->second].name),
+           path, "use the constant that a call gives");
+    }
   }
 
   void check_written(const Tensor& t, const std::string& path) const {
@@ -56,6 +75,7 @@ class Validator {
     for (const Box& box : t.boxes()) {
       const Variable& v = graph_.variable(box.variable);
       if (v.constant()) fail(fmt::format("constant {} is written", v.name), path, "use a variable");
+      if (v.parameter) fail(fmt::format("parameter {} is written", v.name), path, "use a variable");
     }
     if (t.aliases_itself()) fail(fmt::format("{} is written, but holds one element twice", describe(t)), path);
   }
@@ -151,7 +171,9 @@ class Validator {
     const Function& function = graph_.functions()[f];
     if (state_[f] == 1) fail("a function calls itself", "function " + function.name, "use a loop");
     state_[f] = 1;
+    const std::uint32_t outside = std::exchange(inside_, f);
     check(function.body, "function " + function.name);
+    inside_ = outside;
     state_[f] = 2;
   }
 
@@ -165,6 +187,12 @@ class Validator {
   }
   void check_node(const Program::Execute& p, const std::string& path) {
     if (p.compute_set.index >= graph_.compute_sets().size()) fail("a compute set that is not there", path);
+    if (owner_.empty()) return;
+    for (const std::uint32_t v : graph_.compute_sets()[p.compute_set.index].vertices) {
+      for (const Field& field : graph_.vertices()[v].fields) {
+        if (const auto* tensor = std::get_if<Tensor>(&field.value)) check_parameters(*tensor, path);
+      }
+    }
   }
   void check_node(const Program::Copy& p, const std::string& path) { check_pair(p.src, p.dst, path); }
   void check_node(const Program::Repeat& p, const std::string& path) { check(*p.body, path); }
@@ -189,6 +217,28 @@ class Validator {
   void check_node(const Program::Call& p, const std::string& path) {
     if (p.function.index >= graph_.functions().size()) fail("a function that is not there", path);
     check_function(p.function.index);
+    check_arguments(p, graph_.functions()[p.function.index], path);
+  }
+
+  void check_arguments(const Program::Call& p, const Function& function, const std::string& path) const {
+    if (p.arguments.size() != function.parameters.size()) {
+      fail(fmt::format("{} arguments for function {}, which has {} parameters", p.arguments.size(), function.name,
+                       function.parameters.size()),
+           path);
+    }
+    for (std::size_t i = 0; i < p.arguments.size(); ++i) {
+      if (p.arguments[i].index >= graph_.variables().size()) fail("an argument of another graph", path);
+      const Variable& argument = graph_.variable(p.arguments[i]);
+      const Variable& parameter = graph_.variable(function.parameters[i]);
+      const auto pair = [&] { return fmt::format("{} for parameter {}", argument.name, parameter.name); };
+      if (!argument.constant()) fail(pair() + " is no constant", path, "give a constant, or copy to a variable");
+      if (argument.type != parameter.type || argument.shape != parameter.shape) {
+        fail(fmt::format("{}: {}{} is not {}{}", pair(), name_of(argument.type), to_string(argument.shape),
+                         name_of(parameter.type), to_string(parameter.shape)),
+             path);
+      }
+      if (!(argument.mapping == parameter.mapping)) fail(pair() + " lies on other tiles", path, "map it like that");
+    }
   }
   void check_node(const Program::Sync& p, const std::string& path) {
     if (p.zone != Zone::internal) fail("only internal syncs stand alone in a program", path);
@@ -215,6 +265,8 @@ class Validator {
 
   const Graph& graph_;
   std::vector<int> state_;  // of functions: 0 new, 1 being checked, 2 checked
+  std::map<VariableId, std::uint32_t> owner_;  // function of each parameter
+  std::uint32_t inside_ = 0xFFFFFFFF;          // function being checked
 };
 
 }  // namespace

@@ -73,7 +73,10 @@ void GraphInterpreter::step(const Program& program) {
   } else if (std::get_if<Program::Tap>(&program.node()) != nullptr) {
     return;
   } else if (const auto* call = std::get_if<Program::Call>(&program.node())) {
-    step(graph_.functions().at(call->function.index).body);
+    const graph::Function& function = graph_.functions().at(call->function.index);
+    for (std::size_t i = 0; i < function.parameters.size(); ++i)
+      memory_[function.parameters[i].index] = memory_[call->arguments.at(i).index];
+    step(function.body);
   } else if (const auto* in = std::get_if<Program::StreamIn>(&program.node())) {
     std::vector<std::uint8_t> bytes(in->dst.elements() * size_of(in->dst.type()));
     sources_.at(graph_.streams().at(in->stream.index).name)(stream_steps_[in->stream.index]++, bytes.data());

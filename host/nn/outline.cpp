@@ -37,8 +37,9 @@ class Outline {
     if (!instances_agree()) return false;
     const Program body = lower_body();
     parametrise();
-    const std::string name = node_name(0);
-    const graph::FunctionId function = builder_.graph().add_function(body, name);
+    std::vector<VariableId> parameters;
+    for (const Parameter& parameter : parameters_) parameters.push_back(parameter.variable);
+    const graph::FunctionId function = builder_.graph().add_function(body, node_name(0), std::move(parameters));
     for (std::size_t k = 0; k < cluster_.count; ++k) call(function, k);
     finish();
     return true;
@@ -123,7 +124,7 @@ class Outline {
     return Program::sequence(std::move(outside));
   }
 
-  /// Constants that differ between instances become variables of the function.
+  /// Constants that differ between instances become parameters of the function.
   void parametrise() {
     const std::vector<VariableId> constants = constants_from(builder_.graph(), first_variable_);
     for (std::size_t j = 0; j < constants.size(); ++j) {
@@ -139,14 +140,15 @@ class Outline {
     std::vector<Program> outside;
     outside.swap(builder_.steps());
     Graph& graph = builder_.graph();
+    std::vector<VariableId> arguments;
     for (const Parameter& parameter : parameters_) {
       const Tensor own = graph.add_like(parameter.variable, std::move(contents_[k][parameter.index]),
                                         fmt::format("{} of {}", graph.variable(parameter.variable).name, node_name(k)));
-      builder_.copy(own, graph.whole(parameter.variable), "parameters");
+      arguments.push_back(own.boxes().at(0).variable);
     }
     for (std::size_t i = 0; i < inputs_.size(); ++i)
       if (!shared(i)) builder_.copy(k == 0 ? saved_[i] : lowering_.view(cluster_.inputs[k][i]), inputs_[i], "operand");
-    builder_.steps().push_back(Program::call(function));
+    builder_.steps().push_back(Program::call(function, std::move(arguments)));
     for (const std::size_t r : cluster_.outputs) take_result(k, r);
     outside.swap(builder_.steps());
     builder_.steps().push_back(Program::sequence(std::move(outside), node_name(k)));

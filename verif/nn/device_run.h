@@ -17,11 +17,11 @@ namespace tessera::verif_nn {
 /// How a process with one model ends.
 enum Verdict { passed = 0, wrong = 1, unsupported = 3, broken = 8 };
 
-/// A model lowered, compiled and run; tap: node results are read while it runs.
+/// A model lowered, compiled and run; tap: node results are read while it runs; outline: as nn::Options.
 class DeviceRun {
  public:
-  DeviceRun(const model::Model& model, const std::vector<model::Tensor>& inputs, bool tap)
-      : lowered_(nn::lower(model, options(tap))), machine_(lowered_.graph), taps_(lowered_.taps, 1) {
+  DeviceRun(const model::Model& model, const std::vector<model::Tensor>& inputs, bool tap, bool outline = true)
+      : lowered_(nn::lower(model, options(tap, outline))), machine_(lowered_.graph), taps_(lowered_.taps, 1) {
     machine_.on_tap([this](const executable::Tap& tapped, std::size_t instance,
                            const std::vector<std::uint8_t>& bytes) { taps_.take(tapped, instance, bytes); });
     for (const nn::Binding& output : lowered_.outputs) results.emplace_back(output.type, output.shape);
@@ -52,9 +52,10 @@ class DeviceRun {
   std::vector<model::Tensor> results;
 
  private:
-  static nn::Options options(bool tap) {
+  static nn::Options options(bool tap, bool outline) {
     nn::Options options;
     options.tap_nodes = tap;
+    options.outline = outline;
     return options;
   }
 

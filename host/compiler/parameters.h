@@ -1,0 +1,15 @@
+// Parameters of functions: how the constants of a call get to the steps of the body. By address, where vertices of the
+// body read a parameter in place: each call has lists of its own of these steps, and no constant moves. By value
+// otherwise: a copy to the parameter before the call.
+#pragma once
+
+#include "host/codelets/codelet.h"
+#include "host/compiler/ir.h"
+
+namespace tessera::compiler {
+
+/// Replaces the parameters in the lowered program: fills Node::variant, ComputeStep::by_variant and Ir::variants, adds
+/// steps for the variants and the copies. Behind it no step reads a parameter that is given by address.
+void resolve_parameters(Ir& ir, const CodeletLibrary& library);
+
+}  // namespace tessera::compiler
