@@ -464,7 +464,7 @@ class Generator {
   Assembler::Label choose_;
   std::vector<std::uint32_t> taps_;  // passed, not yet at a sync
   bool busy_ = false;
-  std::uint32_t function_ = kNone;  // being generated; kNone: an entry
+  std::uint32_t function_ = kNone;                          // being generated; kNone: an entry
   std::map<std::uint32_t, std::vector<Slot>> of_variants_;  // by function: slots that each variant has its own of
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> variant_at_;  // by function and variant: first slot
   unsigned loops_ = 0, frames_ = 0;

@@ -110,9 +110,8 @@ Json touch_json(const Ir& ir, const Touch& touch) {
 }
 
 Json node_json(const Ir& ir, const Node& node) {
-  static constexpr const char* kKinds[] = {"sequence", "exchange", "compute", "host",   "sync",
-                                           "repeat",   "while",    "if",      "switch", "call",
-                                           "undef",    "tap"};
+  static constexpr const char* kKinds[] = {"sequence", "exchange", "compute", "host", "sync",  "repeat",
+                                           "while",    "if",       "switch",  "call", "undef", "tap"};
   Json j = {{"kind", kKinds[static_cast<unsigned>(node.kind)]}, {"path", node.path}};
   if (node.kind == Node::Kind::exchange) {
     const ExchangeStep& s = ir.exchanges[node.index];
