@@ -1,6 +1,6 @@
 /* Fill and copy: contiguous pieces of 8 to 64 bits an element, strided ones of up to four dimensions (transpose, slice,
- * concatenation, reversal and broadcast are such copies), and slices at an index known at run time. Elements are bits:
- * no type is converted. */
+ * concatenation, reversal and broadcast are such copies), planes of images interleaved, and slices at an index known at
+ * run time. Elements are bits: no type is converted. */
 #include "tessera/vertex.h"
 
 #define COPY(Name, field_type, type)                                                     \
@@ -130,3 +130,39 @@ VERTEX_MULTI(CopyAll_u32, IN(u32, x), OUT_SPAN(u32, y)) {
   const uint32_t n = state->y.count;
   for (uint32_t i = worker; i < n; i += 6) y[i] = x[i];
 }
+
+/* Up to four planes as positions of four: y[4 i + c] = x[c plane + i] for c < channels, else zero. Workers share the
+ * positions. */
+#define INTERLEAVE_f16(a, b) *y++ = (a) | (uint32_t)(b) << 16;
+#define INTERLEAVE_f32(a, b) *y++ = a, *y++ = b;
+#define INTERLEAVE(Name, type, bits)                                                                                 \
+  VERTEX_MULTI(Name, IN(type, x), OUT(type, y, 8), VALUE(u32, positions), VALUE(u32, channels), VALUE(u32, plane)) { \
+    typedef uint32_t __attribute__((may_alias)) word;                                                                \
+    typedef bits __attribute__((may_alias)) element;                                                                 \
+    const uint32_t n = state->positions, plane = state->plane, channels = state->channels;                           \
+    const uint32_t share = (n + 5) / 6;                                                                              \
+    const uint32_t first = worker * share;                                                                           \
+    if (first >= n) return;                                                                                          \
+    const element* x0 = (const element*)state->x + first;                                                            \
+    const element* const end = x0 + (n - first < share ? n - first : share);                                         \
+    const element *x1 = x0 + plane, *x2 = x1 + plane, *x3 = x2 + plane;                                              \
+    word* y = (word*)(state->y + 4 * first);                                                                         \
+    if (channels == 3)                                                                                               \
+      for (; x0 != end; ++x0, ++x1, ++x2) {                                                                          \
+        INTERLEAVE_##type(*x0, *x1) INTERLEAVE_##type(*x2, 0)                                                        \
+      }                                                                                                              \
+    else if (channels == 4)                                                                                          \
+      for (; x0 != end; ++x0, ++x1, ++x2, ++x3) {                                                                    \
+        INTERLEAVE_##type(*x0, *x1) INTERLEAVE_##type(*x2, *x3)                                                      \
+      }                                                                                                              \
+    else if (channels == 2)                                                                                          \
+      for (; x0 != end; ++x0, ++x1) {                                                                                \
+        INTERLEAVE_##type(*x0, *x1) INTERLEAVE_##type(0, 0)                                                          \
+      }                                                                                                              \
+    else                                                                                                             \
+      for (; x0 != end; ++x0) {                                                                                      \
+        INTERLEAVE_##type(*x0, 0) INTERLEAVE_##type(0, 0)                                                            \
+      }                                                                                                              \
+  }
+INTERLEAVE(Interleave4_f16, f16, uint16_t)
+INTERLEAVE(Interleave4_f32, f32, uint32_t)

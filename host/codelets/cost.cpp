@@ -52,6 +52,7 @@ CostFeatures cost_features(const CodeletInfo& info, const std::uint8_t* state) {
     const double units = std::ceil(v("groups") * v("halves") / 6);
     return {units, units * v("parts")};
   }
+  if (info.name.rfind("Interleave", 0) == 0) return {0, std::ceil(v("positions") / 6)};
   if (info.field("taps") != nullptr) {  // windows: a worker's vectors
     const double units = std::ceil(v("count") * static_cast<double>(1U << static_cast<unsigned>(v("shift"))) / 6);
     return {units, units * v("taps")};

@@ -82,13 +82,32 @@ void check_fill(const CodeletInfo& c, const Bindings& before, const Bindings& af
     check("y", i, after.at("y").bytes[i], value(before, "value") >> (i % bytes * 8) & 255);
 }
 
+Bindings generate_interleave(const CodeletInfo& c, std::uint32_t size, std::mt19937& random) {
+  Bindings b = zero_values(c);
+  const std::uint32_t channels = 1 + below(4, random), plane = size + below(4, random);
+  b["positions"] = number(size), b["channels"] = number(channels), b["plane"] = number(plane);
+  fill_data(c, b, random, false, [&](const std::string& f) { return f == "x" ? channels * plane : 4 * size; });
+  return b;
+}
+
+void check_interleave(const CodeletInfo& c, const Bindings& before, const Bindings& after, Check& check) {
+  const std::size_t bytes = field_type_bytes(c.field("x")->type), plane = value(before, "plane");
+  for (std::size_t i = 0; i < 4 * value(before, "positions"); ++i)
+    for (std::size_t k = 0; k < bytes; ++k) {
+      const bool there = i % 4 < value(before, "channels");
+      const double want = there ? before.at("x").bytes.at((i % 4 * plane + i / 4) * bytes + k) : 0;
+      check("y", i * bytes + k, after.at("y").bytes.at(i * bytes + k), want);
+    }
+}
+
 }  // namespace
 
 std::vector<Family> copy_cases() {
   return {{{"Copy"}, generate_copy, check_copy},
           {{"CopyStrided"}, generate_strided, check_strided},
           {{"Dynamic"}, generate_dynamic, check_dynamic},
-          {{"Fill"}, generate_copy, check_fill}};
+          {{"Fill"}, generate_copy, check_fill},
+          {{"Interleave"}, generate_interleave, check_interleave}};
 }
 
 }  // namespace tessera::cases

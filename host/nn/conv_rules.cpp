@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "host/nn/amp_rules.h"
+#include "host/nn/interleave.h"
 #include "hw/error.h"
 
 namespace tessera::nn {
@@ -136,14 +137,10 @@ class ConvLowering {
       return;
     }
     // Four channels a column, those that are not there zero.
-    const std::uint64_t positions = x.elements() / x.dim(1);
-    if (const auto found = find_home(builder_.graph(), x, 1); found && found->block == 4 && x.dim(1) == 4) {
+    if (const auto found = find_home(builder_.graph(), x, 1); found && found->block == 4 && x.dim(1) == 4)
       product_.x = *found;
-      return;
-    }
-    product_.x = make_home(builder_.graph(), x.type(), 4, 1, positions, node_.name + " by channels");
-    zero_home(builder_, product_.x, node_.name);
-    builder_.copy(x, home_view(x.type(), product_.x, x.shape(), 1), node_.name + " by channels");
+    else
+      product_.x = interleaved_home(builder_, x, node_.name + " by channels");
   }
 
   /// Of an output channel within groups put together: the input channels of its own group.
