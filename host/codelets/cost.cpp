@@ -53,8 +53,10 @@ CostFeatures cost_features(const CodeletInfo& info, const std::uint8_t* state) {
     return {units, units * v("parts")};
   }
   if (info.name.rfind("Interleave", 0) == 0) return {0, std::ceil(v("positions") / 6)};
-  if (info.field("taps") != nullptr) {  // windows: a worker's vectors
-    const double units = std::ceil(v("count") * static_cast<double>(1U << static_cast<unsigned>(v("shift"))) / 6);
+  if (info.field("taps") != nullptr) {  // windows: a worker's vectors, or pairs of them
+    const auto shift = static_cast<unsigned>(v("shift"));
+    const bool pairs = shift > 0 && info.name.rfind("WindowMax", 0) == 0;
+    const double units = std::ceil(v("count") * static_cast<double>(1U << (pairs ? shift - 1 : shift)) / 6);
     return {units, units * v("taps")};
   }
   if (info.field("runs") != nullptr) {  // zeros in runs: a worker's part
