@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <tuple>
@@ -216,15 +217,10 @@ class Binder {
     note_accesses(vertex, member, field, runs);
     if (runs.empty()) return {0, kNone};
     const unsigned bytes = graph::size_of(tensor.type());
-    if (runs.size() == 1 && (runs[0].count == 1 || runs[0].stride == 1)) {
+    if (const auto offset = in_place(runs, bytes, tile); offset && *offset % field.align == 0) {
       const std::uint32_t variable = runs[0].variable.index;
-      const auto first = static_cast<std::uint64_t>(runs[0].first);
-      const Layout::Interval& interval = ir_.layout.at(variable, first);
-      const auto offset = static_cast<std::uint32_t>(interval.offset + (first - interval.begin) * bytes);
-      if (interval.tile == tile && first + runs[0].count <= interval.end && offset % field.align == 0) {
-        ir_.alignment[variable] = std::max(ir_.alignment[variable], field.align);
-        return {offset, variable};
-      }
+      ir_.alignment[variable] = std::max(ir_.alignment[variable], field.align);
+      return {*offset, variable};
     }
     // Storage type, if the view reinterprets.
     const StagingKey type{ir_.graph.variable(runs[0].variable).type, std::max(field.align, kIntervalAlign)};
@@ -241,6 +237,28 @@ class Binder {
     patches_.push_back({word.first, word.second, type, requests.size()});
     requests.push_back({tile, tensor, field.reads(), field.writes(), padded, 0});
     return {};
+  }
+
+  /// Offset in its block of a view whose elements stand one behind the other on the tile, maybe over several intervals.
+  [[nodiscard]] std::optional<std::uint32_t> in_place(const std::vector<graph::Run>& runs, unsigned bytes,
+                                                      std::uint32_t tile) const {
+    const std::uint32_t variable = runs[0].variable.index;
+    std::uint32_t start = 0, next = 0;
+    for (const graph::Run& run : runs) {
+      if (run.variable.index != variable || (run.count > 1 && run.stride != 1)) return std::nullopt;
+      auto element = static_cast<std::uint64_t>(run.first);
+      for (const std::uint64_t end = element + run.count; element < end;) {
+        const Layout::Interval& interval = ir_.layout.at(variable, element);
+        const auto offset = static_cast<std::uint32_t>(interval.offset + (element - interval.begin) * bytes);
+        const bool first = &run == &runs[0] && element == static_cast<std::uint64_t>(run.first);
+        if (interval.tile != tile || (!first && offset != next)) return std::nullopt;
+        if (first) start = offset;
+        const std::uint64_t count = std::min(end, interval.end) - element;
+        next = static_cast<std::uint32_t>(offset + count * bytes);
+        element += count;
+      }
+    }
+    return start;
   }
 
   void note_accesses(std::uint32_t vertex, std::uint64_t member, const tessera::Field& field,

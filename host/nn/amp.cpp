@@ -1,13 +1,16 @@
-// Products on the AMP unit: operands to their tiles by exchange, one AMP vertex a tile, sums to the result's tiles by
-// exchange, and one vertex there that adds, limits and rounds. No copy of the input in another order is ever made.
+// Products on the AMP unit: operands to their tiles by exchange, one AMP vertex a tile, then the result (amp_result.h).
+// No copy of the input in another order is ever made.
 #include "host/nn/amp.h"
 
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <map>
+#include <tuple>
 
 #include "firmware/include/tessera/xtile_host.h"
+#include "host/nn/amp_result.h"
+#include "host/nn/copy_list.h"
 
 namespace tessera::nn {
 
@@ -24,43 +27,6 @@ using Index = std::int64_t;
 std::uint64_t u(Index v) { return static_cast<std::uint64_t>(v); }
 Index ceil_div(Index a, Index b) { return (a + b - 1) / b; }
 
-/// Runs of elements from variables to one variable, gathered and copied at once.
-class CopyList {
- public:
-  void add(VariableId from, Index source, Index target, Index count) {
-    if (!runs_.empty()) {
-      Run& last = runs_.back();
-      if (last.from == from && last.source + last.count == source && last.target + last.count == target) {
-        last.count += count;
-        return;
-      }
-    }
-    runs_.push_back({from, source, target, count});
-  }
-  void emit(Builder& builder, VariableId to, const std::string& name) const {
-    if (runs_.empty()) return;
-    std::map<VariableId, Tensor> flat;
-    const Tensor target = builder.flat(to);
-    std::vector<Tensor> src, dst;
-    src.reserve(runs_.size());
-    dst.reserve(runs_.size());
-    for (const Run& run : runs_) {
-      auto [it, fresh] = flat.try_emplace(run.from);
-      if (fresh) it->second = builder.flat(run.from);
-      src.push_back(it->second.slice(u(run.source), u(run.source + run.count)));
-      dst.push_back(target.slice(u(run.target), u(run.target + run.count)));
-    }
-    builder.copy(Tensor::concat(src), Tensor::concat(dst), name);
-  }
-
- private:
-  struct Run {
-    VariableId from;
-    Index source, target, count;
-  };
-  std::vector<Run> runs_;
-};
-
 std::string zero_codelet(Type type) { return type == Type::f16 ? "AmpZero_f16" : "AmpZero_f32"; }
 
 class AmpLowering {
@@ -73,7 +39,6 @@ class AmpLowering {
     plane_ = plan.plane_elements(t_);
     tiles_ = plan.tiles();
     step_ = plan.wide ? t_.stride_w : 1;
-    field_positions_ = t_.images * t_.out_h * t_.out_w;
     in_positions_ = t_.images / t_.out_d * t_.in_d * t_.in_h * t_.in_w;
   }
 
@@ -81,7 +46,7 @@ class AmpLowering {
     place_patch();
     place_weights();
     multiply();
-    return finish();
+    return lower_amp_result(builder_, p_, plan_, sums_, name_);
   }
 
  private:
@@ -129,8 +94,11 @@ class AmpLowering {
   /// Channels are missing in a block, or zeros stand between elements: the whole patch is cleared first.
   [[nodiscard]] bool cleared() const {
     const bool rest = !t_.fold && t_.in_channels % load_ != 0;
-    return rest || t_.up_d * t_.up_h * t_.up_w > 1 || plan_.groups * plan_.group_blocks != t_.groups ||
-           plan_.in_blocks * plan_.in_parts != t_.in_blocks();
+    return rest || t_.up_d * t_.up_h * t_.up_w > 1;
+  }
+  /// Group g and block b of input channels on a tile are there: cuts may leave less for the last.
+  [[nodiscard]] bool present(const Tile& at, Index g, Index b) const {
+    return at.group * plan_.groups + g < t_.groups && at.in * plan_.in_blocks + b < t_.in_blocks();
   }
 
   void place_patch() {
@@ -143,7 +111,7 @@ class AmpLowering {
         for (Index b = 0; b < plan_.in_blocks; ++b) {
           const Index group = at.group * plan_.groups + g, in = at.in * plan_.in_blocks + b;
           const Index target = i * plan_.patch_elements + (g * plan_.in_blocks + b) * planes_ * plane_;
-          if (group < t_.groups && in < t_.in_blocks()) bring(copies, block(at.field), group, in, target);
+          if (present(at, g, b)) bring(copies, block(at.field), group, in, target);
         }
     }
     if (cleared()) zero_patch();
@@ -213,17 +181,43 @@ class AmpLowering {
 
   /// Zeros in everything that a useful position reads and the exchange does not bring: columns of `unit` bytes.
   void zero_patch() {
-    std::map<std::vector<std::uint32_t>, std::vector<Index>> by_runs;  // tiles by their runs
+    struct Zeros {
+      std::vector<std::uint32_t> runs;
+      Index blocks;
+      bool operator<(const Zeros& o) const { return std::tie(runs, blocks) < std::tie(o.runs, o.blocks); }
+    };
+    std::map<Zeros, std::vector<Index>> tiles_of;
     for (Index i = 0; i < tiles_; ++i) {
-      const auto runs = zero_runs(block(tile(i).field));
-      if (!runs.empty()) by_runs[runs].push_back(i);
+      Zeros zeros{zero_runs(block(tile(i).field)), plan_.groups * plan_.in_blocks};
+      if (!whole(tile(i))) zeros = {with_missing(tile(i), zeros.runs), 1};
+      if (!zeros.runs.empty()) tiles_of[std::move(zeros)].push_back(i);
     }
-    if (by_runs.empty()) return;
+    if (tiles_of.empty()) return;
     const auto set = graph_.add_compute_set(name_ + " borders");
-    for (const auto& [runs, tiles] : by_runs)
-      add_zeros(set, patch_, tiles, runs, column_ * t_.element_bytes(), plan_.groups * plan_.in_blocks,
+    for (const auto& [zeros, tiles] : tiles_of)
+      add_zeros(set, patch_, tiles, zeros.runs, column_ * t_.element_bytes(), zeros.blocks,
                 planes_ * plane_ * t_.element_bytes(), "borders");
     builder_.execute(set);
+  }
+
+  [[nodiscard]] bool whole(const Tile& at) const { return present(at, plan_.groups - 1, plan_.in_blocks - 1); }
+
+  /// The runs of each block that is there, and the whole of those that are not, counted through the patch.
+  [[nodiscard]] std::vector<std::uint32_t> with_missing(const Tile& at, const std::vector<std::uint32_t>& own) const {
+    std::vector<std::uint32_t> runs;
+    const Index columns = planes_ * plane_ / column_;
+    for (Index g = 0; g < plan_.groups; ++g)
+      for (Index b = 0; b < plan_.in_blocks; ++b) {
+        const Index first = (g * plan_.in_blocks + b) * columns;
+        if (!present(at, g, b)) {
+          const Index share = ceil_div(columns, 6);
+          for (Index from = 0; from < columns; from += share)
+            runs.push_back(static_cast<std::uint32_t>((first + from) << 16 | std::min(share, columns - from)));
+          continue;
+        }
+        for (const std::uint32_t run : own) runs.push_back(run + (static_cast<std::uint32_t>(first) << 16));
+      }
+    return runs;
   }
 
   /// Zeros in runs of units {first << 16 | count} of a variable [tiles][...], on these tiles.
@@ -421,147 +415,21 @@ class AmpLowering {
     builder_.execute(set);
   }
 
-  // The result.
-
-  HomeLayout finish() {
-    const Index y_channels = t_.out_channels * (p_.groups_are_channels ? t_.groups : 1);
-    const Index y_positions = field_positions_ * (p_.groups_are_channels ? 1 : t_.groups);
-    const HomeLayout y = make_result_home(graph_, p_.type, u(y_channels), u(y_positions), name_);
-    const Index b = static_cast<Index>(y.block), halves = b / 8, parts = plan_.in_parts;
-    const std::vector<graph::TileInterval> mapping = graph_.variable(y.variable).mapping;  // variables are added
-    std::vector<Index> first_term;                                                         // of each share
-    Index total = 0;
-    std::vector<graph::TileInterval> places;
-    for (const graph::TileInterval& share : mapping) {
-      const Index groups = static_cast<Index>(share.end - share.begin) / b;
-      first_term.push_back(total);
-      places.push_back({u(total), u(total + parts * halves * groups * 8), share.tile});
-      total += parts * halves * groups * 8;
-    }
-    const Tensor terms = graph_.add_variable(Type::f32, {u(total)}, name_ + " terms");
-    for (const auto& place : places) graph_.map(terms.slice(place.begin, place.end), place.tile);
-    CopyList copies;
-    for (std::size_t s = 0; s < mapping.size(); ++s)
-      bring_terms(copies, y, static_cast<Index>(mapping[s].begin) / b, static_cast<Index>(mapping[s].end) / b,
-                  first_term[s]);
-    builder_.steps().push_back(graph::Program::write_undef(terms));
-    copies.emit(builder_, variable(terms), name_ + " sums");
-    add_finishers(y, terms, places);
-    return y;
-  }
-
-  /// Terms of groups begin .. end of the result: [parts][halves][groups][8].
-  void bring_terms(CopyList& copies, const HomeLayout& y, Index begin, Index end, Index target) const {
-    const Index halves = static_cast<Index>(y.block) / 8, positions = static_cast<Index>(y.positions);
-    for (Index part = 0; part < plan_.in_parts; ++part)
-      for (Index half = 0; half < halves; ++half)
-        for (Index g = begin; g < end; ++g, target += 8) {
-          const Index channels = g / positions * halves + half;  // set of 8 in the result
-          const Index position = g % positions;
-          Index group = 0, out = channels, at = position;
-          if (p_.groups_are_channels && t_.groups > 1) {
-            group = channels / t_.out_sets();
-            out = channels % t_.out_sets();
-          } else if (!p_.groups_are_channels) {
-            group = position / field_positions_;
-            at = position % field_positions_;
-          }
-          if (out >= t_.out_sets()) continue;  // padding of the last block: never looked at
-          copies.add(variable(sums_), sum_of(part, group, out, at), target, 8);
-        }
-  }
-
-  /// Element of `sums_` where a set's sums of a position begin.
-  [[nodiscard]] Index sum_of(Index part, Index group, Index out, Index position) const {
-    const Index image = position / (t_.out_h * t_.out_w), row = position / t_.out_w % t_.out_h,
-                column = position % t_.out_w;
-    const Index field =
-        (image / plan_.images * plan_.row_blocks + row / plan_.rows) * plan_.column_blocks + column / plan_.columns;
-    const Index split = (group / plan_.groups * plan_.out_blocks + out / plan_.out_sets) * plan_.in_parts + part;
-    const Index tile = field * plan_.splits() + split;
-    const Index flat =
-        (image % plan_.images * plan_.plane_rows + row % plan_.rows) * plan_.pitch + column % plan_.columns;
-    const Index set = group % plan_.groups * plan_.out_sets + out % plan_.out_sets;
-    return ((tile * plan_.groups * plan_.out_sets + set) * plan_.sum_positions() + flat) * 8;
-  }
-
-  void add_finishers(const HomeLayout& y, const Tensor& terms, const std::vector<graph::TileInterval>& places) {
-    const std::vector<graph::TileInterval> mapping = graph_.variable(y.variable).mapping;  // variables are added
-    const Index b = static_cast<Index>(y.block), positions = static_cast<Index>(y.positions);
-    const auto set = graph_.add_compute_set(name_ + " finish");
-    const Tensor flat = builder_.flat(y.variable);
-    // Shares are equal but for the last: a family and a vertex.
-    const std::size_t shares = mapping.size();
-    std::size_t equal = 0;
-    while (equal < shares && mapping[equal].end - mapping[equal].begin == mapping[0].end - mapping[0].begin) ++equal;
-    for (std::size_t begin = 0; begin < shares;) {
-      const std::size_t end = begin < equal ? equal : begin + 1, count = end - begin;
-      const std::uint64_t share = mapping[begin].end - mapping[begin].begin;
-      std::vector<TileMembers> members;
-      std::vector<std::uint32_t> first;
-      std::vector<float> bias;
-      const Index blocks = (static_cast<Index>(share) / b + positions - 2) / positions + 1;
-      for (std::size_t s = begin; s < end; ++s) {
-        members.push_back({mapping[s].tile, 1});
-        const Index group = static_cast<Index>(mapping[s].begin) / b;
-        first.push_back(static_cast<std::uint32_t>(group % positions));
-        append_bias(bias, group / positions * b, blocks * b);
-      }
-      const bool add = p_.addend.has_value();
-      const std::string codelet = std::string(add ? "AmpFinishAdd_" : "AmpFinish_") + (t_.half ? "f16" : "f32");
-      const VertexId vertex = graph_.add_family(set, codelet, std::move(members), name_);
-      const Tensor row = graph_.add_constant(Type::f32, {count, bias.size() / count}, bias, name_ + " bias");
-      for (std::size_t s = begin; s < end; ++s) graph_.map(row[s - begin], mapping[s].tile);
-      graph_.connect(vertex, "terms",
-                     terms.slice(places[begin].begin, places[end - 1].end)
-                         .reshape({count, places[begin].end - places[begin].begin}));
-      graph_.connect(vertex, "bias", row);
-      const auto share_of = [&](const Tensor& whole) {
-        return whole.slice(mapping[begin].begin, mapping[end - 1].end).reshape({count, share});
-      };
-      graph_.connect(vertex, "y", share_of(flat));
-      if (add) graph_.connect(vertex, "addend", share_of(builder_.flat(p_.addend->variable)));
-      const auto value = [&](const char* field, Index v) {
-        graph_.set_affine(vertex, field, static_cast<std::uint32_t>(v), 0);
-      };
-      value("groups", static_cast<Index>(share) / b);
-      value("parts", plan_.in_parts);
-      value("halves", b / 8);
-      value("each", (static_cast<Index>(share) / 8 + 5) / 6);
-      graph_.set_values(vertex, "first", std::move(first));
-      value("positions", positions);
-      value("mode", static_cast<Index>(p_.limits.mode));
-      const std::uint64_t units = (share / 8 + 5) / 6;
-      graph_.set_cycles(vertex, 6 * (60 + units * (15 + 4 * u(plan_.in_parts - 1))));
-      begin = end;
-    }
-    builder_.execute(set);
-  }
-
-  /// Limits and the bias of `count` channels from `channel` on; 0 where there are none.
-  void append_bias(std::vector<float>& bias, Index channel, Index count) const {
-    bias.insert(bias.end(), {p_.limits.lowest, p_.limits.lowest, p_.limits.highest, p_.limits.highest});
-    for (Index c = channel; c < channel + count; ++c)
-      bias.push_back(c < static_cast<Index>(p_.bias.size()) ? p_.bias[u(c)] : 0.0F);
-  }
-
   Builder& builder_;
   graph::Graph& graph_;
   const AmpProduct& p_;
   const AmpTask& t_;
   const AmpPlan& plan_;
   std::string name_;
-  Index load_ = 16, column_ = 16, planes_ = 1, plane_ = 0, tiles_ = 0, step_ = 1, field_positions_ = 0,
-        in_positions_ = 0;
+  Index load_ = 16, column_ = 16, planes_ = 1, plane_ = 0, tiles_ = 0, step_ = 1, in_positions_ = 0;
   Tensor patch_, weights_, offsets_, sums_;
 };
 
 }  // namespace
 
-HomeLayout make_result_home(graph::Graph& graph, Type type, std::uint64_t channels, std::uint64_t positions,
-                            const std::string& name) {
-  const std::uint64_t found = home_block(type, channels), block = found == 0 || found == 4 ? 8 : found;
-  return make_home(graph, type, block, (channels + block - 1) / block, positions, name);
+std::uint64_t result_block(Type type, std::uint64_t channels) {
+  const std::uint64_t found = home_block(type, channels);
+  return found == 0 || found == 4 ? 8 : found;
 }
 
 HomeLayout at_home(Builder& builder, const Tensor& view, std::size_t channel_axis, const std::string& name,

@@ -39,13 +39,17 @@ struct AmpProduct {
   std::optional<HomeLayout> weights;
   std::function<WeightPlace(std::int64_t group, std::int64_t out, const std::array<std::int64_t, 3>& tap)> weight_place;
   std::vector<float> bias;  ///< of all output channels of all groups (of one group if they are positions); empty: 0
-  std::optional<HomeLayout> addend;  ///< added before the limits; laid out as the result
+  struct Addend {
+    graph::Tensor view;  ///< of the result's shape, wherever it lies
+    std::size_t channel_axis = 1;
+  };
+  std::optional<Addend> addend;  ///< added before the limits
   AmpLimits limits;
 };
 
-/// The layout of a result with so many channels.
-[[nodiscard]] HomeLayout make_result_home(graph::Graph& graph, graph::Type type, std::uint64_t channels,
-                                          std::uint64_t positions, const std::string& name);
+/// Channels of a block of a result with so many: those of a home layout, 8 where that has 4 or none (the last block's rest
+/// is padding).
+[[nodiscard]] std::uint64_t result_block(graph::Type type, std::uint64_t channels);
 /// The view in home layout, by a copy if it is not; the last block's rest is not written.
 [[nodiscard]] HomeLayout at_home(Builder& builder, const graph::Tensor& view, std::size_t channel_axis,
                                  const std::string& name, std::uint64_t block = 0);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "host/nn/amp_limits.h"
 #include "host/nn/amp_rules.h"
 
 namespace tessera::nn {
@@ -25,16 +26,11 @@ void add_constant(std::vector<float>& bias, const model::Tensor& values) {
 
 }  // namespace
 
-AmpTask amp_matmul_task(const Lowering& lowering, const Node& node, graph::Type type, Index planes, Index m, Index k,
+AmpTask amp_matmul_task(const Lowering& lowering, graph::Type type, Index planes, Index m, Index k,
                         Index n, bool constant) {
-  AmpTask task;
-  task.half = type == graph::Type::f16;
-  task.groups = planes;
-  task.in_w = task.out_w = m;
-  task.in_channels = k;
-  task.out_channels = n;
+  AmpTask task = matmul_task(type == graph::Type::f16, planes, m, k, n);
   task.constant_weights = constant;
-  set_amp_limits(lowering, node, task);
+  set_amp_limits(lowering, task);
   return task;
 }
 
@@ -47,7 +43,7 @@ Tensor lower_amp_matmul(Lowering& lowering, const Node& node, const AmpMatmul& g
   AmpProduct product;
   product.type = a.type();
   product.groups_are_channels = !given.batched;
-  product.task = amp_matmul_task(lowering, node, a.type(), planes, m, k, n, given.b.is_constant());
+  product.task = amp_matmul_task(lowering, a.type(), planes, m, k, n, given.b.is_constant());
   product.x = at_home(builder, a, axis, node.name);
   std::vector<float> weights;
   if (given.b.is_constant()) {
@@ -69,7 +65,7 @@ Tensor lower_amp_matmul(Lowering& lowering, const Node& node, const AmpMatmul& g
     for (const ValueId id : given.fused->biases) add_constant(product.bias, *lowering.model().value(id).constant);
     product.limits = given.fused->limits;
     if (given.fused->addend)
-      product.addend = addend_at_home(lowering, *given.fused->addend, given.shape.size() - 1, node.name);
+      product.addend = {lowering.materialised(*given.fused->addend), given.shape.size() - 1};
   }
   const HomeLayout y = planned_amp(lowering, node, product);
   return home_view(a.type(), y, given.shape, given.shape.size() - 1);

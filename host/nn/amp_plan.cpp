@@ -14,7 +14,6 @@ constexpr std::int64_t kWorkers = 6;
 // between two sets.
 constexpr std::uint64_t kStartSlots = 22, kAccumulateSlots = 19, kSetCycles = 30;
 constexpr std::uint64_t kSuperstepCycles = 180;  // sync, release, table, first word's delay
-constexpr std::uint64_t kFinishSlots = 14, kPartSlots = 4, kFinishEntrySlots = 62;
 constexpr std::uint64_t kZeroCycles = 400;
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
@@ -88,6 +87,25 @@ void lay_patch(const AmpTask& task, AmpPlan& plan) {
   plan.patch_elements = ceil_div(plan.patch_elements, 8) * 8;
 }
 
+/// What bringing the sums and finishing them costs, and the bytes of what is brought to a tile.
+void estimate_result(const AmpTask& task, AmpPlan& plan) {
+  const auto u = [](std::int64_t v) { return static_cast<std::uint64_t>(v); };
+  plan.local = task.halves == 1 || (plan.out_sets % 2 == 0 && task.out_sets() % 2 == 0);
+  const std::int64_t sums = plan.groups * plan.out_sets * plan.images * plan.rows * plan.columns;  // of eight channels
+  std::int64_t share = ceil_div(sums, plan.in_parts), brought = share * (plan.in_parts - 1), sent = sums - share;
+  if (!plan.local) {
+    share = ceil_div(task.groups * task.out_sets() * task.images * task.out_h * task.out_w, task.tiles);
+    brought = share * plan.in_parts;
+    sent = sums;
+  }
+  plan.exchange_cycles = brought == 0 ? 0 : u(std::max(sent, brought)) * 8 + kSuperstepCycles;
+  const std::int64_t runs = plan.pitch == plan.columns ? 1 : ceil_div(plan.images * plan.rows, kWorkers) + 1;
+  plan.finish_cycles = 100 + u(kWorkers * (kAmpFinish.enter + runs * kAmpFinish.segment +
+                                           ceil_div(share, kWorkers) *
+                                               (kAmpFinish.position + (plan.in_parts - 1) * kAmpFinish.part)));
+  plan.bytes = u(brought) * 32;
+}
+
 void estimate(const AmpTask& task, AmpPlan& plan) {
   const auto u = [](std::int64_t v) { return static_cast<std::uint64_t>(v); };
   const std::uint64_t step = task.half ? 4 : 8, q = u(plan.positions);
@@ -98,25 +116,20 @@ void estimate(const AmpTask& task, AmpPlan& plan) {
 
   // Words brought, words of sums sent and received.
   const bool padded = task.pad_h > 0 || task.up_h > 1 || task.up_w > 1 || task.pad_d > 0 || task.pad_w > 0 ||
-                      task.in_channels % task.column_channels() != 0 ||
+                      task.in_channels % task.column_channels() != 0 || task.in_blocks() % plan.in_blocks != 0 ||
                       (task.out_h - 1) * task.stride_h + (task.kernel_h - 1) * task.dilation_h >= task.in_h ||
                       (task.out_w - 1) * task.stride_w + (task.kernel_w - 1) * task.dilation_w >= task.in_w;
   const std::uint64_t patch = u(plan.patch_elements * task.element_bytes()) / 4;
   std::uint64_t words = patch;
   if (!task.constant_weights) words += sets * 64;
-  const std::uint64_t sums = u(plan.groups * plan.out_sets * plan.images * plan.rows * plan.columns) * 8;
-  const std::uint64_t outputs =
-      u(task.groups * task.out_sets() * task.images * task.out_h * task.out_w);  // sums of eight channels in all
-  const std::uint64_t share = (outputs + task.tiles - 1) / task.tiles;
-  const std::uint64_t parts = u(plan.in_parts);
-  plan.exchange_cycles = words + std::max(sums, share * 8 * parts) + 2 * kSuperstepCycles + (padded ? kZeroCycles : 0);
-  plan.finish_cycles =
-      kWorkers * (kFinishEntrySlots + (share + kWorkers - 1) / kWorkers * (kFinishSlots + (parts - 1) * kPartSlots)) +
-      100;
+  estimate_result(task, plan);
+  plan.exchange_cycles += words + kSuperstepCycles + (padded ? kZeroCycles : 0);
   plan.weight_bytes = sets * 260;
   const std::uint64_t sum_bytes = u(plan.groups * plan.out_sets * plan.sum_positions()) * 32;
-  plan.bytes = plan.weight_bytes + std::max(patch * 4 + sum_bytes, sum_bytes + share * parts * 32);
-  plan.fits = plan.bytes <= task.tile_bytes && (!task.constant_weights || plan.weight_bytes <= task.weight_bytes);
+  plan.bytes = plan.weight_bytes + sum_bytes + std::max(patch * 4, plan.bytes);
+  const std::uint64_t resident = task.constant_weights ? plan.weight_bytes : 0;
+  plan.fits = plan.bytes - resident <= task.tile_bytes && resident <= task.weight_bytes;
+  plan.cost = static_cast<double>(plan.cycles()) + task.weight_price * static_cast<double>(resident);
   const double all = static_cast<double>(task.groups * task.out_sets() * task.images * task.out_h * task.out_w) *
                      static_cast<double>(task.in_blocks()) * static_cast<double>(plan.taps.size()) *
                      static_cast<double>(step);
@@ -126,7 +139,7 @@ void estimate(const AmpTask& task, AmpPlan& plan) {
 bool better(const AmpPlan& a, const AmpPlan& b) {
   if (a.fits != b.fits) return a.fits;
   if (!a.fits) return a.bytes < b.bytes;
-  return a.cycles() < b.cycles();
+  return a.cost < b.cost;
 }
 
 /// Blocks of the field: images, rows, columns.

@@ -31,8 +31,11 @@ struct AmpTask {
   std::int64_t up_d = 1, up_h = 1, up_w = 1;
   bool fold = false;  ///< in_channels <= 4, held as 4: kernel columns are folded into a load
   bool constant_weights = true;
+  std::int64_t halves = 1;  ///< sets of eight channels in a channel block of the result: 1 or 2
   unsigned tiles = 1;
-  std::uint64_t tile_bytes = 0, weight_bytes = 0;  ///< what a tile should hold of this product, and of its weights
+  std::uint64_t tile_bytes = 0;    ///< what a tile should hold of this product besides constant weights
+  std::uint64_t weight_bytes = 0;  ///< and of these
+  double weight_price = 0;         ///< cycles that a byte of constant weights on a tile is worth
 
   /// Channels of a load.
   [[nodiscard]] std::int64_t load() const { return half ? 16 : 8; }
@@ -58,6 +61,9 @@ struct AmpPlan {
   std::int64_t in_blocks = 1, in_parts = 1;   ///< loads of input channels on a tile; tiles that share them
   std::int64_t groups = 1, group_blocks = 1;  ///< groups on a tile; tiles that share them
 
+  /// Results stay on these tiles, since each holds whole channel blocks; else sums go to equal shares of all tiles.
+  bool local = true;
+
   // The patch.
   bool wide = false;
   std::vector<std::array<std::int64_t, 3>> planes;  ///< kernel slice, phase of rows, phase of columns (wide: 0)
@@ -72,7 +78,8 @@ struct AmpPlan {
 
   std::uint64_t compute_cycles = 0, exchange_cycles = 0, finish_cycles = 0;
   std::uint64_t bytes = 0, weight_bytes = 0;  ///< of a tile
-  double useful = 0;                          ///< useful steps over compute cycles
+  double useful = 0;  ///< useful steps over compute cycles
+  double cost = 0;    ///< cycles, and what the weights cost
   bool fits = false;
 
   [[nodiscard]] std::int64_t field_blocks() const { return image_blocks * row_blocks * column_blocks; }
@@ -90,7 +97,15 @@ struct AmpPlan {
   [[nodiscard]] std::string text() const;
 };
 
-/// The plan of least estimated cycles among those within tile_bytes and weight_bytes; if there is none, of least bytes.
+/// Slots of a worker that finishes sums (firmware/codelets/amp.c): once, for a run of positions, for a position, for each
+/// further part of a position's sums, for an addend.
+struct AmpFinishSlots {
+  std::int64_t enter, segment, position, part, addend;
+};
+inline constexpr AmpFinishSlots kAmpFinish{50, 30, 12, 4, 7};
+
+/// The plan of least estimated cycles, its weights paid for, among those within tile_bytes and weight_bytes; if there is
+/// none, of least bytes.
 [[nodiscard]] AmpPlan plan_amp(const AmpTask& task);
 
 }  // namespace tessera::nn

@@ -9,17 +9,8 @@
 
 namespace tessera::nn {
 
-/// Fills tiles and memory limits of a product's task: every constant operand may take a tile's memory in proportion to
-/// its size.
-void set_amp_limits(const Lowering& lowering, const model::Node& node, AmpTask& task);
 /// Plans, notes the plan, refuses what does not fit, lowers.
 [[nodiscard]] HomeLayout planned_amp(Lowering& lowering, const model::Node& node, AmpProduct& product);
-/// A value as an addend of a product's result, by a copy unless it lies so.
-[[nodiscard]] HomeLayout addend_at_home(Lowering& lowering, model::ValueId id, std::size_t channel_axis,
-                                        const std::string& name);
-/// True if an addend in home layout lies on the result's tiles as the finishing vertices need it.
-[[nodiscard]] bool beside_result(const graph::Graph& graph, const HomeLayout& addend, graph::Type type,
-                                 std::uint64_t channels, std::uint64_t positions);
 
 /// Lowers a convolution or matrix product with the nodes that it takes along (nullptr: none) and sets the view of the
 /// last one's result.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "host/nn/amp_limits.h"
 #include "host/nn/amp_rules.h"
 #include "host/nn/interleave.h"
 #include "hw/error.h"
@@ -14,7 +15,6 @@ namespace tessera::nn {
 
 using graph::Tensor;
 using model::ConvAttributes;
-using model::Extents;
 using model::Model;
 using model::Node;
 using model::Op;
@@ -24,16 +24,6 @@ using model::ValueId;
 namespace {
 
 using Index = std::int64_t;
-
-constexpr double kDataShare = 0.6;  // of a tile's memory: the rest is code, tables, lists, stacks
-constexpr double kMostShare = 0.9;  // what one product may at most take
-
-/// The last three entries, `fill` in front.
-std::array<Index, 3> three(const Extents& extents, Index fill) {
-  std::array<Index, 3> result = {fill, fill, fill};
-  std::copy(extents.begin(), extents.end(), result.end() - static_cast<std::ptrdiff_t>(extents.size()));
-  return result;
-}
 
 class ConvLowering {
  public:
@@ -47,7 +37,7 @@ class ConvLowering {
     x_shape_ = lowering.in(node, 0).shape;
     w_shape_ = lowering.in(node, 1).shape;
     y_shape_ = lowering.out(node).shape;
-    kernel_ = three(Extents(w_shape_.begin() + 2, w_shape_.end()), 1);
+    std::copy_backward(w_shape_.begin() + 2, w_shape_.end(), kernel_.end());
     in_group_ = x_shape_[1] / a_.group;
     out_group_ = y_shape_[1] / a_.group;
   }
@@ -66,7 +56,7 @@ class ConvLowering {
     place_weights();
     bool later = !scale_and_bias();
     if (fused_ != nullptr && fused_->addend)
-      product_.addend = addend_at_home(lowering_, *fused_->addend, 1, node_.name);
+      product_.addend = {lowering_.materialised(*fused_->addend), 1};
     if (fused_ != nullptr) product_.limits = fused_->limits;
     const HomeLayout y = planned_amp(lowering_, node_, product_);
     Tensor view = home_view(type, y, shape, 1);
@@ -76,49 +66,11 @@ class ConvLowering {
 
  private:
   void lay_task() {
-    AmpTask& t = product_.task;
-    t.half = product_.type == graph::Type::f16;
-    const auto in = three(Extents(x_shape_.begin() + 2, x_shape_.end()), 1);
-    const auto out = three(Extents(y_shape_.begin() + 2, y_shape_.end()), 1);
-    auto strides = three(a_.strides, 1), pads = three(a_.pads_begin, 0);
-    const auto dilations = three(a_.dilations, 1);
-    if (transposed_) {
-      t.up_d = strides[0], t.up_h = strides[1], t.up_w = strides[2];
-      strides = {1, 1, 1};
-      for (std::size_t i = 0; i < 3; ++i) pads[i] = dilations[i] * (kernel_[i] - 1) - pads[i];
-    }
-    t.in_d = in[0], t.in_h = in[1], t.in_w = in[2];
-    t.out_d = out[0], t.out_h = out[1], t.out_w = out[2];
-    t.kernel_d = kernel_[0], t.kernel_h = kernel_[1], t.kernel_w = kernel_[2];
-    t.stride_d = strides[0], t.stride_h = strides[1], t.stride_w = strides[2];
-    t.dilation_d = dilations[0], t.dilation_h = dilations[1], t.dilation_w = dilations[2];
-    t.pad_d = pads[0], t.pad_h = pads[1], t.pad_w = pads[2];
-    t.images = x_shape_[0] * t.out_d;
-    t.constant_weights = lowering_.in(node_, 1).constant.has_value();
-    together_ = 1;
-    if (a_.group > 1) {
-      while (together_ < a_.group &&
-             (a_.group % together_ != 0 || together_ * in_group_ % t.load() != 0 || together_ * out_group_ % 8 != 0))
-        ++together_;
-    }
-    t.groups = a_.group / together_;
-    t.in_channels = in_group_ * together_;
-    t.out_channels = out_group_ * together_;
-    t.fold = t.groups == 1 && t.in_channels <= 4 && t.constant_weights && t.kernel_w > 1 && t.dilation_w == 1 &&
-             t.up_d * t.up_h * t.up_w == 1;
-    columns_as_channels(t);
-    set_amp_limits(lowering_, node_, t);
-  }
-
-  /// One channel and a stride of whole loads (spectra of sound): a load of columns is taken as channels.
-  void columns_as_channels(AmpTask& t) {
-    const Index load = t.load();
-    if (!t.fold || t.in_channels != 1 || t.stride_w % load != 0 || t.pad_w % load != 0 || t.in_w % load != 0) return;
-    side_ = load;
-    t.fold = false;
-    t.in_channels = load;
-    t.in_w /= load, t.stride_w /= load, t.pad_w /= load;
-    t.kernel_w = (t.kernel_w + load - 1) / load;
+    const ConvTask conv = conv_task(lowering_.model(), node_);
+    product_.task = conv.task;
+    together_ = conv.together;
+    side_ = conv.side;
+    set_amp_limits(lowering_, product_.task);
   }
 
   void place_input() {
@@ -239,7 +191,7 @@ class ConvLowering {
   const ConvAttributes& a_;
   bool transposed_;
   Shape x_shape_, w_shape_, y_shape_;
-  std::array<Index, 3> kernel_{};
+  std::array<Index, 3> kernel_ = {1, 1, 1};
   Index in_group_ = 1, out_group_ = 1, together_ = 1;
   Index side_ = 1;  ///< columns side by side as channels
   AmpProduct product_;
@@ -256,24 +208,11 @@ std::string refuse(const Model& model, const Node& node) {
 
 }  // namespace
 
-void set_amp_limits(const Lowering& lowering, const Node& node, AmpTask& task) {
-  const double budget = lowering.options().sram_bytes * kDataShare / 2;
-  const auto own = static_cast<double>(weight_bytes(lowering.model(), node));
-  const auto all = static_cast<double>(lowering.all_weight_bytes());
-  // Beyond an even share a product may hold some sets more, as far as all products together leave room for that.
-  const auto& nodes = lowering.model().nodes;
-  const auto products = std::count_if(nodes.begin(), nodes.end(),
-                                      [&](const Node& n) { return weight_bytes(lowering.model(), n) != 0; });
-  const double spare = lowering.options().sram_bytes * kDataShare - 1.25 * all / lowering.options().tiles;
-  const double extra = std::clamp(spare / static_cast<double>(std::max<std::ptrdiff_t>(1, products)), 264.0, 1024.0);
-  const double weights = std::max(all == 0 ? 0 : budget * own / all, 1.25 * own / lowering.options().tiles + extra);
-  task.tiles = lowering.options().tiles;
-  task.weight_bytes = static_cast<std::uint64_t>(weights);
-  task.tile_bytes = static_cast<std::uint64_t>(std::min(budget + weights, lowering.options().sram_bytes * kMostShare));
-}
-
 HomeLayout planned_amp(Lowering& lowering, const Node& node, AmpProduct& product) {
-  const AmpPlan plan = plan_amp(product.task);
+  AmpTask& task = product.task;
+  const Index groups = product.groups_are_channels ? task.groups : 1;
+  task.halves = static_cast<Index>(result_block(product.type, static_cast<std::uint64_t>(task.out_channels * groups))) / 8;
+  const AmpPlan plan = plan_amp(task);
   if (!plan.fits && plan.bytes > lowering.options().sram_bytes)
     throw Error(Category::does_not_fit,
                 fmt::format("no partition of this product fits: {} bytes on a tile are needed, {} are there",
@@ -281,27 +220,6 @@ HomeLayout planned_amp(Lowering& lowering, const Node& node, AmpProduct& product
                 node.name, "use more tiles, a smaller batch, or tiles with more memory");
   lowering.notes().push_back({node.name, plan.text()});
   return lower_amp(lowering.builder(), product, plan, node.name);
-}
-
-HomeLayout addend_at_home(Lowering& lowering, ValueId id, std::size_t channel_axis, const std::string& name) {
-  Builder& builder = lowering.builder();
-  const Tensor view = lowering.materialised(id);
-  const std::uint64_t channels = view.dim(channel_axis), positions = view.elements() / channels;
-  const auto found = find_home(builder.graph(), view, channel_axis);
-  if (found && beside_result(builder.graph(), *found, view.type(), channels, positions)) return *found;
-  const HomeLayout home = make_result_home(builder.graph(), view.type(), channels, positions, name + " addend");
-  builder.copy(view, home_view(view.type(), home, view.shape(), channel_axis), name + " addend");
-  return home;
-}
-
-bool beside_result(const graph::Graph& graph, const HomeLayout& addend, graph::Type type, std::uint64_t channels,
-                   std::uint64_t positions) {
-  const std::uint64_t found = home_block(type, channels), block = found == 0 || found == 4 ? 8 : found;
-  if (addend.block != block || addend.blocks != (channels + block - 1) / block || addend.positions != positions)
-    return false;
-  graph::Graph other(graph.tiles());  // what a result's mapping would be
-  const HomeLayout result = make_home(other, type, block, addend.blocks, positions, "");
-  return graph.variable(addend.variable).mapping == other.variable(result.variable).mapping;
 }
 
 void lower_conv_with(Lowering& lowering, const Node& node, const Fused* fused) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "host/nn/amp_limits.h"
 #include "host/nn/amp_rules.h"
 #include "host/nn/fuse.h"
 #include "host/nn/outline.h"
@@ -53,6 +54,7 @@ void Lowering::run() {
   std::sort(cuts.begin(), cuts.end());
   fusion_ = std::make_shared<const Fusion>(model_, cuts);
   check();
+  weight_price_ = nn::weight_price(model_, options_);
   auto cluster = clusters.begin();
   for (std::size_t i = 0; i < model_.nodes.size();) {
     if (cluster != clusters.end() && cluster->first == i) {

@@ -55,14 +55,19 @@ class Lowering {
   [[nodiscard]] Operand operand(model::ValueId id);
   /// Lowers one node by its rule, its steps in a sequence of its name.
   void lower_one(std::size_t node);
-  /// Takes over which nodes go with which products: for a part of the model that is lowered by itself.
-  void fuse_as(const Lowering& other) { fusion_ = other.fusion_; }
+  /// Takes over which nodes go with which products, and the price of weights: for a part of the model that is lowered by itself.
+  void plan_as(const Lowering& other) {
+    fusion_ = other.fusion_;
+    weight_price_ = other.weight_price_;
+  }
   /// Taps the results of a node if that is wanted; passes(i): what output i stands for at each pass.
   void tap(std::size_t node, const std::function<std::vector<model::ValueId>(std::size_t)>& passes);
   /// Keeps a constant that a rule made for as long as the lowering.
   [[nodiscard]] const model::Tensor* keep(model::Tensor tensor);
   /// Bytes of all constant operands that are weights (second operands of products, kernels), for sharing memory.
   [[nodiscard]] std::uint64_t all_weight_bytes() const { return all_weight_bytes_; }
+  /// Price of weights on a tile, cycles a byte (amp_limits.h).
+  [[nodiscard]] double weight_price() const { return weight_price_; }
 
  private:
   void check() const;
@@ -79,6 +84,7 @@ class Lowering {
   std::vector<NodePlace> places_;
   std::vector<model::ValueId> tapped_;
   std::uint64_t all_weight_bytes_ = 0;
+  double weight_price_ = 0;
   std::shared_ptr<const Fusion> fusion_;  ///< null: none
 };
 

@@ -74,7 +74,7 @@ class Products {
     const Operand& b = operands.b;
     const auto n = b.is_constant() ? b.constant->shape.back() : static_cast<std::int64_t>(b.view.shape().back());
     const AmpPlan amp =
-        plan_amp(amp_matmul_task(lowering_, node, type_, static_cast<std::int64_t>(planes), m, k, n, b.is_constant()));
+        plan_amp(amp_matmul_task(lowering_, type_, static_cast<std::int64_t>(planes), m, k, n, b.is_constant()));
     MatmulTask task;
     task.m = m, task.k = k, task.n = n;
     task.tiles = std::max(1U, builder_.tiles() / static_cast<unsigned>(planes));

@@ -75,7 +75,7 @@ class Outline {
     for (std::size_t k = 0; k < cluster_.count; ++k) {
       Graph graph(lowering_.options().tiles);
       Lowering alone(lowering_.model(), lowering_.options(), graph);
-      alone.fuse_as(lowering_);
+      alone.plan_as(lowering_);
       for (std::size_t i = 0; i < cluster_.inputs[k].size(); ++i)
         alone.view(cluster_.inputs[k][i]) =
             place_like(alone.builder(), builder_, lowering_.view(cluster_.inputs[0][i]), "operand");

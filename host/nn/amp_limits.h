@@ -1,0 +1,29 @@
+// What products on the AMP unit may take of a tile's memory. Internal to host/nn.
+//
+// Weights stay resident, on every tile that uses them: a plan with smaller blocks of the field holds more copies and moves
+// less. So weights have a price, in cycles a byte, the same for all products of a model: the least at which what they hold
+// on a tile together stays within a budget. Memory then goes to the products that gain most by it.
+#pragma once
+
+#include "host/nn/amp_plan.h"
+#include "host/nn/lowering.h"
+
+namespace tessera::nn {
+
+/// The convolution that a node stands for, without limits. Narrow groups are put together: `together` of them.
+struct ConvTask {
+  AmpTask task;
+  std::int64_t together = 1;
+  std::int64_t side = 1;  ///< columns of the input side by side as channels
+};
+[[nodiscard]] ConvTask conv_task(const model::Model& model, const model::Node& node);
+/// A matrix product [m, k] x [k, n], `planes` of them.
+[[nodiscard]] AmpTask matmul_task(bool half, std::int64_t planes, std::int64_t m, std::int64_t k, std::int64_t n);
+
+/// Fills tiles, memory limits and the price of weights.
+void set_amp_limits(const Lowering& lowering, AmpTask& task);
+
+/// The price of weights for a model, cycles a byte.
+[[nodiscard]] double weight_price(const model::Model& model, const Options& options);
+
+}  // namespace tessera::nn
