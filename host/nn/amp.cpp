@@ -136,20 +136,23 @@ class AmpLowering {
     const Index offset = p_.groups_are_channels ? 0 : group * in_positions_;
     for (Index plane = 0; plane < planes_; ++plane)
       for (Index image = 0; image < plan_.images; ++image)
-        for (Index row = 0; row < plan_.plane_rows; ++row) {
+        for (Index row = 0; row < useful_rows(at); ++row) {
           const Index source = source_row(at, plane, at.image + image, row);
           const Index to = target + plane * plane_ + (image * plan_.plane_rows + row) * plan_.plane_columns * column_;
           const Index x = at.column * t_.stride_w + plan_.planes[u(plane)][2] - t_.pad_w;
-          if (source >= 0) bring_row(copies, offset + source * t_.in_w, x, first, channels, to);
+          const auto columns = real_columns(x, useful_columns(at));
+          if (source >= 0) bring_row(copies, offset + source * t_.in_w, x, columns, first, channels, to);
         }
   }
 
   /// Columns of a row of the plane; x is that of the plane's first column.
-  void bring_row(CopyList& copies, Index row, Index x, Index channel, Index channels, Index target) {
-    auto [begin, end] = real_columns(x);
+  void bring_row(CopyList& copies, Index row, Index x, std::array<Index, 2> columns, Index channel, Index channels,
+                 Index target) {
+    auto [begin, end] = columns;
     const Index step = plan_.wide ? 1 : t_.stride_w;  // input columns from one of the plane's to the next
     const Index block = static_cast<Index>(p_.x.block);
-    if (step == 1 && t_.up_w == 1 && block == column_ && channels == block && channel % block == 0 && end > begin) {
+    if (step == 1 && t_.up_w == 1 && p_.x_positions.empty() && block == column_ && channels == block &&
+        channel % block == 0 && end > begin) {
       copies.add(p_.x.variable, static_cast<Index>(p_.x.element(u(channel), u(row + x + begin))),
                  target + begin * column_, (end - begin) * column_);
       return;
@@ -158,7 +161,8 @@ class AmpLowering {
       if ((x + begin * step) % t_.up_w != 0) continue;
       for (Index c = 0; c < channels;) {
         const Index run = std::min(channels - c, block - (channel + c) % block);
-        const Index position = row + (x + begin * step) / t_.up_w;
+        Index position = row + (x + begin * step) / t_.up_w;
+        if (!p_.x_positions.empty()) position = p_.x_positions[u(position)];
         copies.add(p_.x.variable, static_cast<Index>(p_.x.element(u(channel + c), u(position))),
                    target + begin * column_ + c, run);
         c += run;
@@ -166,15 +170,18 @@ class AmpLowering {
     }
   }
 
-  /// Columns of a plane that a useful position reads.
-  [[nodiscard]] Index useful_columns() const {
+  /// Columns of a plane that positions of this block read, and rows.
+  [[nodiscard]] Index useful_columns(const Block& at) const {
     Index across = 0;
     for (const AmpTap& tap : plan_.taps) across = std::max(across, tap.column + t_.folded() - 1);
-    return (plan_.columns - 1) * step_ + across + 1;
+    return (std::min(plan_.columns, t_.out_w - at.column) - 1) * step_ + across + 1;
   }
-  /// Those of them within the input, the plane's first being column x.
-  [[nodiscard]] std::array<Index, 2> real_columns(Index x) const {
-    const Index step = plan_.wide ? 1 : t_.stride_w, width = (t_.in_w - 1) * t_.up_w + 1, useful = useful_columns();
+  [[nodiscard]] Index useful_rows(const Block& at) const {
+    return plan_.plane_rows - plan_.rows + std::min(plan_.rows, t_.out_h - at.row);
+  }
+  /// Those of `useful` columns that are within the input, the plane's first being column x.
+  [[nodiscard]] std::array<Index, 2> real_columns(Index x, Index useful) const {
+    const Index step = plan_.wide ? 1 : t_.stride_w, width = (t_.in_w - 1) * t_.up_w + 1;
     const Index begin = std::min(useful, x < 0 ? ceil_div(-x, step) : 0);
     return {begin, std::max(begin, std::min(useful, x < width ? ceil_div(width - x, step) : 0))};
   }
@@ -255,17 +262,18 @@ class AmpLowering {
       add(0, planes_ * (plan_.images * plan_.plane_rows * plan_.plane_columns + plan_.shared));
       return runs;
     }
-    const Index useful = useful_columns();
+    const Index useful = useful_columns(at), rows = useful_rows(at);
+    const Index images = std::min(plan_.images, t_.images - at.image);
     for (Index plane = 0; plane < planes_; ++plane)
-      for (Index image = 0; image < plan_.images; ++image)
-        for (Index row = 0; row < plan_.plane_rows; ++row) {
-          const Index first = ((plane * plan_.images + image) * plan_.plane_rows + row) * plan_.plane_columns +
-                              plane * plan_.shared;
-          const bool last = image + 1 == plan_.images && row + 1 == plan_.plane_rows;
+      for (Index image = 0; image < images; ++image)
+        for (Index row = 0; row < rows; ++row) {
+          const Index first =
+              ((plane * plan_.images + image) * plan_.plane_rows + row) * plan_.plane_columns + plane * plan_.shared;
+          const bool last = row + 1 == rows && (image + 1 == images || rows < plan_.plane_rows);
           const Index own = last ? useful : useful - plan_.shared;  // the rest is the next row's
           const bool real = source_row(at, plane, at.image + image, row) >= 0;
           const Index x = at.column * t_.stride_w + plan_.planes[u(plane)][2] - t_.pad_w;
-          const auto [begin, end] = real ? real_columns(x) : std::array<Index, 2>{own, own};
+          const auto [begin, end] = real ? real_columns(x, useful) : std::array<Index, 2>{own, own};
           add(first, begin);
           add(first + end, own - end);
         }

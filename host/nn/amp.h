@@ -23,6 +23,7 @@ struct AmpProduct {
   AmpTask task;
   graph::Type type = graph::Type::f16;
   HomeLayout x;
+  std::vector<std::int64_t> x_positions;  ///< position in x of each of the task's input; empty: the same
   /// Where group g stands in x, y and computed weights: channels behind each other (convolution), or positions (a batch
   /// of matrix products).
   bool groups_are_channels = true;
@@ -47,8 +48,8 @@ struct AmpProduct {
   AmpLimits limits;
 };
 
-/// Channels of a block of a result with so many: those of a home layout, 8 where that has 4 or none (the last block's rest
-/// is padding).
+/// Channels of a block of a result with so many: those of a home layout, 8 where that has 4 or none (the last block's
+/// rest is padding).
 [[nodiscard]] std::uint64_t result_block(graph::Type type, std::uint64_t channels);
 /// The view in home layout, by a copy if it is not; the last block's rest is not written.
 [[nodiscard]] HomeLayout at_home(Builder& builder, const graph::Tensor& view, std::size_t channel_axis,

@@ -63,14 +63,23 @@ AmpTask task_of(const Model& model, const Node& node) {
   return task;
 }
 
-/// Convolutions of one element a tap are matrix products: positions may be cut anywhere.
-void flatten(AmpTask& t) {
-  const bool flat = t.kernel_d * t.kernel_h * t.kernel_w == 1 && t.stride_d * t.stride_h * t.stride_w == 1 &&
-                    t.up_d * t.up_h * t.up_w == 1 && t.pad_d == 0 && t.pad_h == 0 && t.pad_w == 0 &&
-                    t.in_d == t.out_d && t.in_h == t.out_h && t.in_w == t.out_w;
+/// Convolutions with kernels of one element are matrix products of the positions that they take: these may be cut
+/// anywhere.
+void flatten(ConvTask& conv) {
+  AmpTask& t = conv.task;
+  const bool flat = t.kernel_d * t.kernel_h * t.kernel_w == 1 && t.up_d * t.up_h * t.up_w == 1 && t.pad_d == 0 &&
+                    t.pad_h == 0 && t.pad_w == 0 && (t.out_d - 1) * t.stride_d < t.in_d &&
+                    (t.out_h - 1) * t.stride_h < t.in_h && (t.out_w - 1) * t.stride_w < t.in_w;
   if (!flat) return;
-  t.in_w = t.out_w = t.images * t.in_h * t.in_w;
-  t.images = t.in_d = t.out_d = t.in_h = t.out_h = 1;
+  if (t.in_d != t.out_d || t.in_h != t.out_h || t.in_w != t.out_w)
+    for (Index image = 0; image < t.images; ++image)  // a slice of the output
+      for (Index y = 0; y < t.out_h; ++y)
+        for (Index x = 0; x < t.out_w; ++x) {
+          const Index slice = image / t.out_d * t.in_d + image % t.out_d * t.stride_d;
+          conv.positions.push_back((slice * t.in_h + y * t.stride_h) * t.in_w + x * t.stride_w);
+        }
+  t.in_w = t.out_w = t.images * t.out_h * t.out_w;
+  t.images = t.in_d = t.out_d = t.in_h = t.out_h = t.stride_d = t.stride_h = t.stride_w = 1;
 }
 
 /// One channel and a stride of whole loads (spectra of sound): a load of columns is taken as channels.
@@ -124,7 +133,7 @@ ConvTask conv_task(const Model& model, const Node& node) {
            t.up_d * t.up_h * t.up_w == 1;
   columns_as_channels(result);
   t.halves = channel_halves(t);
-  flatten(t);
+  flatten(result);
   return result;
 }
 

@@ -1,9 +1,12 @@
 // What products on the AMP unit may take of a tile's memory. Internal to host/nn.
 //
-// Weights stay resident, on every tile that uses them: a plan with smaller blocks of the field holds more copies and moves
-// less. So weights have a price, in cycles a byte, the same for all products of a model: the least at which what they hold
-// on a tile together stays within a budget. Memory then goes to the products that gain most by it.
+// Weights stay resident, on every tile that uses them: a plan with smaller blocks of the field holds more copies and
+// moves less. So weights have a price, in cycles a byte, the same for all products of a model: the least at which what
+// they hold on a tile together stays within a budget. Memory then goes to the products that gain most by it.
 #pragma once
+
+#include <cstdint>
+#include <vector>
 
 #include "host/nn/amp_plan.h"
 #include "host/nn/lowering.h"
@@ -15,6 +18,7 @@ struct ConvTask {
   AmpTask task;
   std::int64_t together = 1;
   std::int64_t side = 1;  ///< columns of the input side by side as channels
+  std::vector<std::int64_t> positions;  ///< of the input, if the task takes only some: one for each; empty: all
 };
 [[nodiscard]] ConvTask conv_task(const model::Model& model, const model::Node& node);
 /// A matrix product [m, k] x [k, n], `planes` of them.

@@ -100,9 +100,8 @@ void estimate_result(const AmpTask& task, AmpPlan& plan) {
   }
   plan.exchange_cycles = brought == 0 ? 0 : u(std::max(sent, brought)) * 8 + kSuperstepCycles;
   const std::int64_t runs = plan.pitch == plan.columns ? 1 : ceil_div(plan.images * plan.rows, kWorkers) + 1;
-  plan.finish_cycles = 100 + u(kWorkers * (kAmpFinish.enter + runs * kAmpFinish.segment +
-                                           ceil_div(share, kWorkers) *
-                                               (kAmpFinish.position + (plan.in_parts - 1) * kAmpFinish.part)));
+  plan.finish_cycles =
+      100 + u(kWorkers * kAmpFinish.slots(runs, ceil_div(share, kWorkers), plan.in_parts - 1, task.addend));
   plan.bytes = u(brought) * 32;
 }
 

@@ -31,6 +31,7 @@ struct AmpTask {
   std::int64_t up_d = 1, up_h = 1, up_w = 1;
   bool fold = false;  ///< in_channels <= 4, held as 4: kernel columns are folded into a load
   bool constant_weights = true;
+  bool addend = false;      ///< one is added to the result
   std::int64_t halves = 1;  ///< sets of eight channels in a channel block of the result: 1 or 2
   unsigned tiles = 1;
   std::uint64_t tile_bytes = 0;    ///< what a tile should hold of this product besides constant weights
@@ -68,9 +69,9 @@ struct AmpPlan {
   bool wide = false;
   std::vector<std::array<std::int64_t, 3>> planes;  ///< kernel slice, phase of rows, phase of columns (wide: 0)
   std::vector<AmpTap> taps;
-  std::int64_t plane_rows = 1;      ///< of an image
-  std::int64_t plane_columns = 1;   ///< columns of the plane from row to row
-  std::int64_t pitch = 1;           ///< positions from row to row
+  std::int64_t plane_rows = 1;     ///< of an image
+  std::int64_t plane_columns = 1;  ///< columns of the plane from row to row
+  std::int64_t pitch = 1;          ///< positions from row to row
   /// Zeros at the end of a row that are those at the beginning of the next: a plane ends with as many columns more.
   std::int64_t shared = 0;
   std::int64_t positions = 3;       ///< of each worker
@@ -78,8 +79,8 @@ struct AmpPlan {
 
   std::uint64_t compute_cycles = 0, exchange_cycles = 0, finish_cycles = 0;
   std::uint64_t bytes = 0, weight_bytes = 0;  ///< of a tile
-  double useful = 0;  ///< useful steps over compute cycles
-  double cost = 0;    ///< cycles, and what the weights cost
+  double useful = 0;                          ///< useful steps over compute cycles
+  double cost = 0;                            ///< cycles, and what the weights cost
   bool fits = false;
 
   [[nodiscard]] std::int64_t field_blocks() const { return image_blocks * row_blocks * column_blocks; }
@@ -97,15 +98,19 @@ struct AmpPlan {
   [[nodiscard]] std::string text() const;
 };
 
-/// Slots of a worker that finishes sums (firmware/codelets/amp.c): once, for a run of positions, for a position, for each
-/// further part of a position's sums, for an addend.
+/// Slots of a worker that finishes sums (AmpResult in firmware/codelets), measured: once, once if there are further
+/// parts, for a run of positions, for a position, for each further part of a position, for an addend.
 struct AmpFinishSlots {
-  std::int64_t enter, segment, position, part, addend;
+  std::int64_t enter, enter_parts, segment, position, part, addend;
+  [[nodiscard]] std::int64_t slots(std::int64_t segments, std::int64_t positions, std::int64_t parts, bool add) const {
+    return enter + (parts > 0 ? enter_parts : 0) + segments * segment +
+           positions * (position + parts * part + (add ? addend : 0));
+  }
 };
-inline constexpr AmpFinishSlots kAmpFinish{50, 30, 12, 4, 7};
+inline constexpr AmpFinishSlots kAmpFinish{63, 30, 11, 8, 4, 6};
 
-/// The plan of least estimated cycles, its weights paid for, among those within tile_bytes and weight_bytes; if there is
-/// none, of least bytes.
+/// The plan of least estimated cycles, its weights paid for, among those within tile_bytes and weight_bytes; if there
+/// is none, of least bytes.
 [[nodiscard]] AmpPlan plan_amp(const AmpTask& task);
 
 }  // namespace tessera::nn

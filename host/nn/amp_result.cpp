@@ -71,9 +71,10 @@ class AmpResult {
       // Fields are views of many pieces, which each member searches: families are kept small.
       const std::size_t most = std::max<std::size_t>(1, 512 / members[0]->runs.size());
       for (std::size_t i = 0; i < members.size(); i += most)
-        finish(set, std::vector<const Share*>(members.begin() + static_cast<std::ptrdiff_t>(i),
-                                              members.begin() + static_cast<std::ptrdiff_t>(
-                                                                    std::min(members.size(), i + most))),
+        finish(set,
+               std::vector<const Share*>(
+                   members.begin() + static_cast<std::ptrdiff_t>(i),
+                   members.begin() + static_cast<std::ptrdiff_t>(std::min(members.size(), i + most))),
                std::get<1>(key), std::get<2>(key), addend);
     }
     builder_.execute(set);
@@ -287,7 +288,7 @@ class AmpResult {
         const Run& run = share.runs[at];
         const Index count = std::min(left, run.count - done);
         words.push_back(static_cast<std::uint32_t>(run.own + done) << 16 | static_cast<std::uint32_t>(count));
-        words.push_back(static_cast<std::uint32_t>(16 + bias_row(share, run) * block_ * 4));
+        words.push_back(static_cast<std::uint32_t>(bias_row(share, run) * block_ * 4));
         left -= count;
         done += count;
         if (done == run.count) ++at, done = 0;
@@ -304,16 +305,18 @@ class AmpResult {
     const std::string type = t_.half ? "f16" : "f32";
     const VertexId vertex = graph_.add_family(set, (p_.addend ? "AmpResultAdd_" : "AmpResult_") + type, tiles, name_);
     const Index groups = members[0]->groups, part = halves_ * groups * 8;
-    const Tensor own = plan_.local ? rows_of(members, [&](const Share& s) { return sums_.slice(u(s.tile), u(s.tile + 1)); })
-                                   : rows_of(members, [&](const Share& s) { return brought(s, 0, part); });
+    const Tensor own = plan_.local
+                           ? rows_of(members, [&](const Share& s) { return sums_.slice(u(s.tile), u(s.tile + 1)); })
+                           : rows_of(members, [&](const Share& s) { return brought(s, 0, part); });
     graph_.connect(vertex, "own", own);
     const Index further = plan_.in_parts - 1;
     graph_.connect(vertex, "terms", further == 0 ? own : rows_of(members, [&](const Share& s) {
-      return brought(s, s.brought - further * part, s.brought);
-    }));
+                     return brought(s, s.brought - further * part, s.brought);
+                   }));
     graph_.connect(vertex, "bias", bias_of(members, rows));
     graph_.connect(vertex, "y", rows_of(members, [&](const Share& s) { return of_result(s, y_); }));
-    if (p_.addend) graph_.connect(vertex, "addend", rows_of(members, [&](const Share& s) { return of_result(s, addend); }));
+    if (p_.addend)
+      graph_.connect(vertex, "addend", rows_of(members, [&](const Share& s) { return of_result(s, addend); }));
     std::vector<std::uint8_t> bytes(segments.size() * 4);
     std::memcpy(bytes.data(), segments.data(), bytes.size());
     const Tensor table = graph_.add_repeated_constant(Type::u32, {segments.size()}, std::move(bytes), members.size(),
@@ -328,9 +331,8 @@ class AmpResult {
     value("halves", halves_);
     value("half_bytes", (plan_.local ? plan_.sum_positions() : groups) * 32);
     value("mode", static_cast<Index>(p_.limits.mode));
-    const Index slots = 6 / halves_, each = ceil_div(groups, slots);
-    graph_.set_cycles(vertex, 6 * u(kAmpFinish.enter + kAmpFinish.segment * ceil_div(static_cast<Index>(members[0]->runs.size()), slots) +
-                                    each * (kAmpFinish.position + kAmpFinish.part * further)));
+    const Index slots = 6 / halves_, runs = ceil_div(static_cast<Index>(members[0]->runs.size()), slots);
+    graph_.set_cycles(vertex, 6 * u(kAmpFinish.slots(runs, ceil_div(groups, slots), further, p_.addend.has_value())));
   }
 
   template <typename F>
@@ -359,8 +361,8 @@ class AmpResult {
       for (Index c = first; c < first + rows * block_; ++c)
         bias.push_back(c < static_cast<Index>(p_.bias.size()) ? p_.bias[u(c)] : 0.0F);
     }
-    const Tensor row = graph_.add_constant(Type::f32, {members.size(), bias.size() / members.size()}, bias,
-                                           name_ + " bias");
+    const Tensor row =
+        graph_.add_constant(Type::f32, {members.size(), bias.size() / members.size()}, bias, name_ + " bias");
     for (std::size_t k = 0; k < members.size(); ++k) graph_.map(row[k], static_cast<unsigned>(members[k]->tile));
     return row;
   }

@@ -55,8 +55,7 @@ class ConvLowering {
     place_input();
     place_weights();
     bool later = !scale_and_bias();
-    if (fused_ != nullptr && fused_->addend)
-      product_.addend = {lowering_.materialised(*fused_->addend), 1};
+    if (fused_ != nullptr && fused_->addend) product_.addend = {lowering_.materialised(*fused_->addend), 1};
     if (fused_ != nullptr) product_.limits = fused_->limits;
     const HomeLayout y = planned_amp(lowering_, node_, product_);
     Tensor view = home_view(type, y, shape, 1);
@@ -66,8 +65,9 @@ class ConvLowering {
 
  private:
   void lay_task() {
-    const ConvTask conv = conv_task(lowering_.model(), node_);
+    ConvTask conv = conv_task(lowering_.model(), node_);
     product_.task = conv.task;
+    product_.x_positions = std::move(conv.positions);
     together_ = conv.together;
     side_ = conv.side;
     set_amp_limits(lowering_, product_.task);
@@ -211,7 +211,9 @@ std::string refuse(const Model& model, const Node& node) {
 HomeLayout planned_amp(Lowering& lowering, const Node& node, AmpProduct& product) {
   AmpTask& task = product.task;
   const Index groups = product.groups_are_channels ? task.groups : 1;
-  task.halves = static_cast<Index>(result_block(product.type, static_cast<std::uint64_t>(task.out_channels * groups))) / 8;
+  task.halves =
+      static_cast<Index>(result_block(product.type, static_cast<std::uint64_t>(task.out_channels * groups))) / 8;
+  task.addend = product.addend.has_value();
   const AmpPlan plan = plan_amp(task);
   if (!plan.fits && plan.bytes > lowering.options().sram_bytes)
     throw Error(Category::does_not_fit,
