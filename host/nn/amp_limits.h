@@ -17,7 +17,7 @@ namespace tessera::nn {
 struct ConvTask {
   AmpTask task;
   std::int64_t together = 1;
-  std::int64_t side = 1;  ///< columns of the input side by side as channels
+  std::int64_t side = 1;                ///< columns of the input side by side as channels
   std::vector<std::int64_t> positions;  ///< of the input, if the task takes only some: one for each; empty: all
 };
 [[nodiscard]] ConvTask conv_task(const model::Model& model, const model::Node& node);

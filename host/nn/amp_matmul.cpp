@@ -26,8 +26,8 @@ void add_constant(std::vector<float>& bias, const model::Tensor& values) {
 
 }  // namespace
 
-AmpTask amp_matmul_task(const Lowering& lowering, graph::Type type, Index planes, Index m, Index k,
-                        Index n, bool constant) {
+AmpTask amp_matmul_task(const Lowering& lowering, graph::Type type, Index planes, Index m, Index k, Index n,
+                        bool constant) {
   AmpTask task = matmul_task(type == graph::Type::f16, planes, m, k, n);
   task.constant_weights = constant;
   set_amp_limits(lowering, task);
@@ -64,8 +64,7 @@ Tensor lower_amp_matmul(Lowering& lowering, const Node& node, const AmpMatmul& g
     product.bias.resize(static_cast<std::size_t>(n), 0.0F);
     for (const ValueId id : given.fused->biases) add_constant(product.bias, *lowering.model().value(id).constant);
     product.limits = given.fused->limits;
-    if (given.fused->addend)
-      product.addend = {lowering.materialised(*given.fused->addend), given.shape.size() - 1};
+    if (given.fused->addend) product.addend = {lowering.materialised(*given.fused->addend), given.shape.size() - 1};
   }
   const HomeLayout y = planned_amp(lowering, node, product);
   return home_view(a.type(), y, given.shape, given.shape.size() - 1);

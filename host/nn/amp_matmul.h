@@ -18,9 +18,8 @@ struct AmpMatmul {
   const Fused* fused = nullptr;
 };
 
-[[nodiscard]] AmpTask amp_matmul_task(const Lowering& lowering, graph::Type type,
-                                      std::int64_t planes, std::int64_t m, std::int64_t k, std::int64_t n,
-                                      bool constant);
+[[nodiscard]] AmpTask amp_matmul_task(const Lowering& lowering, graph::Type type, std::int64_t planes, std::int64_t m,
+                                      std::int64_t k, std::int64_t n, bool constant);
 [[nodiscard]] graph::Tensor lower_amp_matmul(Lowering& lowering, const model::Node& node, const AmpMatmul& given);
 
 }  // namespace tessera::nn

@@ -107,7 +107,7 @@ struct AmpFinishSlots {
            positions * (position + parts * part + (add ? addend : 0));
   }
 };
-inline constexpr AmpFinishSlots kAmpFinish{63, 30, 11, 8, 4, 6};
+inline constexpr AmpFinishSlots kAmpFinish{53, 12, 10, 8, 4, 6};
 
 /// The plan of least estimated cycles, its weights paid for, among those within tile_bytes and weight_bytes; if there
 /// is none, of least bytes.

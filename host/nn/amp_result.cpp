@@ -288,7 +288,7 @@ class AmpResult {
         const Run& run = share.runs[at];
         const Index count = std::min(left, run.count - done);
         words.push_back(static_cast<std::uint32_t>(run.own + done) << 16 | static_cast<std::uint32_t>(count));
-        words.push_back(static_cast<std::uint32_t>(bias_row(share, run) * block_ * 4));
+        words.push_back(static_cast<std::uint32_t>(16 + bias_row(share, run) * block_ * 4));
         left -= count;
         done += count;
         if (done == run.count) ++at, done = 0;

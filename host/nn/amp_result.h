@@ -1,9 +1,9 @@
 // From the sums of a product on the AMP unit to its result: which tile finishes what, what is brought there, and the
 // vertices that add, limit and round. Internal to host/nn.
 //
-// Where a tile holds whole groups of a channel block, the result stays on the tiles of the product: those that share the
-// input channels of a block of the result finish an equal part of it each, from their own sums in place and what the
-// others have of them. Otherwise (AmpPlan::local) the sums go to the equal shares of a home layout.
+// Where a tile holds whole groups of a channel block, the result stays on the tiles of the product: those that share
+// the input channels of a block of the result finish an equal part of it each, from their own sums in place and what
+// the others have of them. Otherwise (AmpPlan::local) the sums go to the equal shares of a home layout.
 #pragma once
 
 #include <string>

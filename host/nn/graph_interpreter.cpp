@@ -96,7 +96,8 @@ void GraphInterpreter::execute(std::uint32_t compute_set) {
   }
 }
 
-/// Where a field's data lies on the tile: in place if it is one run there, else a staging buffer, as the compiler has it.
+/// Where a field's data lies on the tile: in place if it is one run there, else a staging buffer, as the compiler has
+/// it.
 std::uint8_t* GraphInterpreter::place(const Tensor& tensor, std::uint32_t tile, std::vector<Staged>& staged) {
   bool here = tensor.contiguous();
   if (here)

@@ -134,15 +134,17 @@ const model::Tensor* Lowering::keep(model::Tensor tensor) {
 }
 
 std::uint64_t weight_bytes(const Model& model, const Node& node) {
-  const bool weighted = node.op == Op::MatMul || node.op == Op::Gemm || node.op == Op::Conv ||
-                        node.op == Op::ConvTranspose;
+  const bool weighted =
+      node.op == Op::MatMul || node.op == Op::Gemm || node.op == Op::Conv || node.op == Op::ConvTranspose;
   if (!weighted || !model.value(node.inputs.at(1)).constant) return 0;
   return model.value(node.inputs.at(1)).constant->data.size();
 }
 
 const Rule* find_rule(Op op) {
   static const std::vector<const Rule*> kTable = [] {
-    static std::vector<std::vector<Rule>> families = {view_rules(), basic_rules(), matrix_rules(), pad_rules(), index_rules(), sort_rules(), pool_rules(), recurrent_rules(), reduce_rules(), einsum_rules(), conv_rules()};
+    static std::vector<std::vector<Rule>> families = {view_rules(),   basic_rules(),  matrix_rules(), pad_rules(),
+                                                      index_rules(),  sort_rules(),   pool_rules(),   recurrent_rules(),
+                                                      reduce_rules(), einsum_rules(), conv_rules()};
     std::vector<const Rule*> table;
     for (const auto& family : families)
       for (const Rule& rule : family) {
