@@ -91,15 +91,16 @@ enum { FINISH_NONE, FINISH_RELU, FINISH_LIMITS };
 #ifdef __riscv
 /* Eight channels of one position in p0 .. p6, from terms at io0 (in0 leads on from the upper half of a part, in2 from
  * the last part to the next position) and the bias in q16, q20; io3 points to its last two. in1 = parts - 1. */
-#define FINISH_SUM                                                                                  \
-  X_PAIR(X_LD128(q0, 16, io0), X_FNOP)                                                              \
-  X_PAIR(X_LD128_R(q4, io0, in0), X_ADD_F32V2(p0, p0, p16))                                         \
-  X_PAIR(X_LD64(p14, 0, io3), X_ADD_F32V2(p2, p2, p18))                                             \
-  X_RPT(in1, 4)                                                                                     \
-  X_ADD_F32V2(p4, p4, p20)                                                                          \
-  X_PAIR(X_LD128(q8, 16, io0), X_ADD_F32V2(p6, p6, p14))                                            \
-  X_PAIR(X_LD128_R(q12, io0, in0), X_ADD_F32V2(p0, p0, p8)) X_PAIR(X_NOP, X_ADD_F32V2(p2, p2, p10)) \
-      X_PAIR(X_NOP, X_ADD_F32V2(p4, p4, p12)) X_PAIR(X_ADD(io0, io0, in2), X_ADD_F32V2(p6, p6, p14))
+#define FINISH_SUM                                                                \
+  X_PAIR(X_LD128(q0, 16, io0), X_FNOP)                                            \
+  X_PAIR(X_LD128_R(q4, io0, in0), X_ADD_F32V2(p0, p0, p16))                       \
+  X_PAIR(X_LD64(p14, 0, io3), X_ADD_F32V2(p2, p2, p18))                           \
+  X_RPT(in1, 4)                                                                   \
+  X_ADD_F32V2(p4, p4, p20)                                                        \
+  X_PAIR(X_LD128(q8, 16, io0), X_ADD_F32V2(p6, p6, p14))                          \
+  X_PAIR(X_LD128_R(q12, io0, in0), X_ADD_F32V2(p0, p0, p8))                       \
+  X_PAIR(X_NOP, X_ADD_F32V2(p2, p2, p10)) X_PAIR(X_NOP, X_ADD_F32V2(p4, p4, p12)) \
+      X_PAIR(X_ADD(io0, io0, in2), X_ADD_F32V2(p6, p6, p14))
 #define FINISH_FOUR(OP, a, b, c, d) \
   X_PAIR(X_NOP, OP(p0, p0, a)) X_PAIR(X_NOP, OP(p2, p2, b)) X_PAIR(X_NOP, OP(p4, p4, c)) X_PAIR(X_NOP, OP(p6, p6, d))
 /* The addend at io2, in3 to the next. */
@@ -178,10 +179,10 @@ static f32 finish_limited(f32 sum, uint32_t mode, const f32* limits) {
 
 #define FINISH(Name, type, ADDEND, addend_of, ...)                                                                \
   VERTEX_MULTI(Name, IN(f32, terms, 8), IN(f32, bias, 8), OUT(type, y, 8), VALUE(u32, groups), VALUE(u32, parts), \
-               VALUE(u32, halves), VALUE(u32, each), VALUE(u32, first), VALUE(u32, positions),                   \
+               VALUE(u32, halves), VALUE(u32, each), VALUE(u32, first), VALUE(u32, positions),                    \
                VALUE(u32, mode) __VA_ARGS__) {                                                                    \
     const uint32_t two = state->halves - 1; /* 0 or 1 */                                                          \
-    const uint32_t half = two & worker, slot = worker >> two, share = state->each;                               \
+    const uint32_t half = two & worker, slot = worker >> two, share = state->each;                                \
     uint32_t g = slot * share, end = g + share < state->groups ? g + share : state->groups;                       \
     if (g >= end) return;                                                                                         \
     const uint32_t y_step = (8 * sizeof(type)) << two, bias_step = 32 << two;                                     \
@@ -209,30 +210,43 @@ FINISH(AmpFinish_f32, f32, NO_ADDEND, (const char*)state->bias)
 FINISH(AmpFinishAdd_f16, f16, ADDEND, FINISH_ADDEND_START(f16), FINISH_COMMA IN(f16, addend, 8))
 FINISH(AmpFinishAdd_f32, f32, ADDEND, FINISH_ADDEND_START(f32), FINISH_COMMA IN(f32, addend, 8))
 
-/* Zeros where no operand is brought: runs of words {first (in `unit` bytes) << 16 | count}, repeated `blocks` times at
- * block_bytes. Worker w takes every sixth run of all blocks. unit is a multiple of 8. */
+/* Zeros where no operand is brought: runs of words {first << 16 | count}, in 8 bytes, repeated `blocks` times at
+ * block_bytes. Worker w takes every sixth run of all blocks. Runs of four are fastest if there are several blocks. */
 #ifdef __riscv
-#define AMP_ZEROS(to, vectors)                               \
-  x_sset(0, to, 0);                                          \
-  x_sset(2, to, 0);                                          \
-  x_block(X_NONE, (X_INX(in0, vectors)), X_USES(p0, p2, p4), \
-          X_PAIR(X_NOP, X_CMPLT_F32V2(p2, p2, p2))           \
-              X_REPEAT(in0, X_FNOP, X_PAIR(X_LDST(p0, p2, X_STEP_0, X_STEP_8), X_CMPLT_F32V2(p4, p4, p4))));
+#define AMP_ZERO_BLOCK(to, rounds, last, ...)                                     \
+  {                                                                               \
+    char* at = to;                                                                \
+    x_block((X_IOX(io0, at)), (X_INX(in0, rounds), X_INX(in1, last)), X_USES(p0), \
+            X_REPEAT(in0, X_CMPLT_F32V2(p0, p0, p0), __VA_ARGS__));               \
+  }
+#define AMP_ZERO_NEXT X_PAIR(X_ST64(p0, 8, io0), X_FSGNJ_S(f2, f2, f2))
+#define AMP_ZERO_LAST X_PAIR(X_ST64_R(p0, io0, in1), X_FSGNJ_S(f2, f2, f2))
+#define AMP_ZERO_FOUR(to, blocks, step) \
+  AMP_ZERO_BLOCK(to, blocks, step - 24, AMP_ZERO_NEXT, AMP_ZERO_NEXT, AMP_ZERO_NEXT, AMP_ZERO_LAST)
+#define AMP_ZERO_EACH(to, rounds, step) AMP_ZERO_BLOCK(to, rounds, step, AMP_ZERO_LAST)
 #else
-#define AMP_ZEROS(to, vectors) __builtin_memset(to, 0, 8 * (vectors));
+#define AMP_ZERO_EACH(to, rounds, step) \
+  for (uint32_t k = 0; k < (rounds); ++k) __builtin_memset((to) + k * (step), 0, 8);
+#define AMP_ZERO_FOUR(to, blocks, step) \
+  for (uint32_t k = 0; k < (blocks); ++k) __builtin_memset((to) + k * (step), 0, 32);
 #endif
-#define AMP_ZERO(Name, type)                                                                        \
-  VERTEX_MULTI(Name, INOUT(type, y, 8), IN_SPAN(u32, runs), VALUE(u32, unit), VALUE(u32, blocks),   \
-               VALUE(u32, block_bytes)) {                                                           \
-    const uint32_t count = state->runs.count;                                                       \
-    uint32_t run = worker;                                                                          \
-    char* y = (char*)state->y;                                                                      \
-    for (uint32_t block = 0; block < state->blocks; ++block, y += state->block_bytes, run -= count) \
-      for (; run < count; run += 6) {                                                               \
-        const uint32_t word = state->runs.data[run];                                                \
-        char* const to = y + (word >> 16) * state->unit;                                            \
-        AMP_ZEROS(to, (word & 0xffff) * state->unit / 8)                                            \
-      }                                                                                             \
+#define AMP_ZERO(Name, type)                                                                               \
+  VERTEX_MULTI(Name, INOUT(type, y, 8), IN_SPAN(u32, runs), VALUE(u32, blocks), VALUE(u32, block_bytes)) { \
+    const uint32_t blocks = state->blocks, step = state->block_bytes;                                      \
+    char* const y = (char*)state->y;                                                                       \
+    const u32* run = state->runs.data + worker;                                                            \
+    const u32* const end = state->runs.data + state->runs.count;                                           \
+    for (; run < end; run += 6) {                                                                          \
+      char* to = y + (*run >> 16) * 8;                                                                     \
+      uint32_t n = *run & 0xffff;                                                                          \
+      if (blocks == 1) {                                                                                   \
+        AMP_ZERO_EACH(to, n, 8)                                                                            \
+      } else if (n == 4) {                                                                                 \
+        AMP_ZERO_FOUR(to, blocks, step)                                                                    \
+      } else {                                                                                             \
+        for (; n; --n, to += 8) AMP_ZERO_EACH(to, blocks, step)                                            \
+      }                                                                                                    \
+    }                                                                                                      \
   }
 AMP_ZERO(AmpZero_f16, f16)
 AMP_ZERO(AmpZero_f32, f32)

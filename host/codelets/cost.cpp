@@ -60,8 +60,8 @@ CostFeatures cost_features(const CodeletInfo& info, const std::uint8_t* state) {
     return {units, units * v("taps")};
   }
   if (info.field("runs") != nullptr) {  // zeros in runs: a worker's part
-    const double runs = std::ceil(v("runs") * v("blocks") / 6);
-    return {runs, runs * v("unit") / 8};
+    const double runs = std::ceil(v("runs") / 6);
+    return {runs, runs * v("blocks")};
   }
   // Index codelets and pooling: a worker's part.
   if (info.field("extent") != nullptr) return {v("indices"), v("indices") * v("columns")};

@@ -162,12 +162,12 @@ void check_result(const CodeletInfo& c, const Bindings& before, const Bindings& 
 
 Bindings generate_zero(const CodeletInfo& c, std::uint32_t size, std::mt19937& random) {
   Bindings b = zero_values(c);
-  const std::uint32_t unit = 8 * (1 + below(4, random)), blocks = 1 + below(3, random), columns = 3 * size + 4;
-  b["unit"] = number(unit), b["blocks"] = number(blocks), b["block_bytes"] = number(columns * unit);
+  const std::uint32_t blocks = 1 + below(4, random), block = 5 * size + 4;  // in 8 bytes
+  b["blocks"] = number(blocks), b["block_bytes"] = number(block * 8);
   fill_data(c, b, random, false,
-            [&](const std::string& f) { return f == "runs" ? size : blocks * columns * unit / (half(c) ? 2 : 4); });
+            [&](const std::string& f) { return f == "runs" ? size : blocks * block * (half(c) ? 4 : 2); });
   for (std::uint32_t i = 0; i < size; ++i) {
-    const std::uint32_t word = 3 * i << 16 | below(4, random);
+    const std::uint32_t word = 5 * i << 16 | (below(2, random) ? 4 : below(6, random));
     std::memcpy(&b["runs"].bytes[i * 4], &word, 4);
   }
   return b;
@@ -175,13 +175,12 @@ Bindings generate_zero(const CodeletInfo& c, std::uint32_t size, std::mt19937& r
 
 void check_zero(const CodeletInfo&, const Bindings& before, const Bindings& after, Check& check) {
   std::vector<std::uint8_t> want = before.at("y").bytes;
-  const std::size_t unit = value(before, "unit");
   for (std::size_t block = 0; block < value(before, "blocks"); ++block)
     for (std::size_t i = 0; i < before.at("runs").count; ++i) {
       const auto word = at<std::uint32_t>(before, "runs", i);
       const auto begin =
-          want.begin() + static_cast<std::ptrdiff_t>(block * value(before, "block_bytes") + (word >> 16) * unit);
-      std::fill_n(begin, (word & 0xffff) * unit, std::uint8_t{0});
+          want.begin() + static_cast<std::ptrdiff_t>(block * value(before, "block_bytes") + (word >> 16) * 8);
+      std::fill_n(begin, (word & 0xffff) * 8, std::uint8_t{0});
     }
   for (std::size_t i = 0; i < want.size(); ++i) check("y", i, after.at("y").bytes[i], want[i]);
 }

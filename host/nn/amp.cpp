@@ -186,7 +186,7 @@ class AmpLowering {
     return {begin, std::max(begin, std::min(useful, x < width ? ceil_div(width - x, step) : 0))};
   }
 
-  /// Zeros in everything that a useful position reads and the exchange does not bring: columns of `unit` bytes.
+  /// Zeros in everything that a useful position reads and the exchange does not bring.
   void zero_patch() {
     struct Zeros {
       std::vector<std::uint32_t> runs;
@@ -202,24 +202,27 @@ class AmpLowering {
     if (tiles_of.empty()) return;
     const auto set = graph_.add_compute_set(name_ + " borders");
     for (const auto& [zeros, tiles] : tiles_of)
-      add_zeros(set, patch_, tiles, zeros.runs, column_ * t_.element_bytes(), zeros.blocks,
-                planes_ * plane_ * t_.element_bytes(), "borders");
+      add_zeros(set, patch_, tiles, zeros.runs, zeros.blocks, planes_ * plane_ * t_.element_bytes(), "borders");
     builder_.execute(set);
   }
 
   [[nodiscard]] bool whole(const Tile& at) const { return present(at, plan_.groups - 1, plan_.in_blocks - 1); }
+  [[nodiscard]] Index column_units() const { return column_ * t_.element_bytes() / 8; }
+  /// Runs of at most `longest` in place of one, all in 8 bytes: workers take every sixth.
+  static void add_runs(std::vector<std::uint32_t>& runs, Index first, Index count, Index longest) {
+    for (; count > 0; first += longest, count -= longest)
+      runs.push_back(static_cast<std::uint32_t>(first << 16 | std::min(count, longest)));
+  }
 
   /// The runs of each block that is there, and the whole of those that are not, counted through the patch.
   [[nodiscard]] std::vector<std::uint32_t> with_missing(const Tile& at, const std::vector<std::uint32_t>& own) const {
     std::vector<std::uint32_t> runs;
-    const Index columns = planes_ * plane_ / column_;
+    const Index units = planes_ * plane_ * t_.element_bytes() / 8;
     for (Index g = 0; g < plan_.groups; ++g)
       for (Index b = 0; b < plan_.in_blocks; ++b) {
-        const Index first = (g * plan_.in_blocks + b) * columns;
+        const Index first = (g * plan_.in_blocks + b) * units;
         if (!present(at, g, b)) {
-          const Index share = ceil_div(columns, 6);
-          for (Index from = 0; from < columns; from += share)
-            runs.push_back(static_cast<std::uint32_t>((first + from) << 16 | std::min(share, columns - from)));
+          add_runs(runs, first, units, ceil_div(units, 6));
           continue;
         }
         for (const std::uint32_t run : own) runs.push_back(run + (static_cast<std::uint32_t>(first) << 16));
@@ -227,10 +230,9 @@ class AmpLowering {
     return runs;
   }
 
-  /// Zeros in runs of units {first << 16 | count} of a variable [tiles][...], on these tiles.
+  /// Zeros in runs of 8 bytes {first << 16 | count} of a variable [tiles][...], on these tiles.
   void add_zeros(graph::ComputeSetId set, const Tensor& where, const std::vector<Index>& tiles,
-                 const std::vector<std::uint32_t>& runs, Index unit, Index blocks, Index block_bytes,
-                 const std::string& what) {
+                 const std::vector<std::uint32_t>& runs, Index blocks, Index block_bytes, const std::string& what) {
     std::vector<std::uint8_t> bytes(runs.size() * 4);
     std::memcpy(bytes.data(), runs.data(), bytes.size());
     const Tensor table =
@@ -245,18 +247,16 @@ class AmpLowering {
     const VertexId vertex = graph_.add_family(set, zero_codelet(p_.type), std::move(members), name_ + " " + what);
     graph_.connect(vertex, "y", parts.size() == 1 ? parts[0] : Tensor::concat(parts, 0));
     graph_.connect(vertex, "runs", table);
-    graph_.set_affine(vertex, "unit", static_cast<std::uint32_t>(unit), 0);
     graph_.set_affine(vertex, "blocks", static_cast<std::uint32_t>(blocks), 0);
     graph_.set_affine(vertex, "block_bytes", static_cast<std::uint32_t>(block_bytes), 0);
   }
 
-  /// Runs of columns {first << 16 | count} of one block of channels.
+  /// Runs of 8 bytes {first << 16 | count} of one block of channels.
   [[nodiscard]] std::vector<std::uint32_t> zero_runs(const Block& at) const {
     std::vector<std::uint32_t> runs;
-    const auto add = [&](Index first, Index count) {
-      constexpr Index kLongest = 4;  // columns of a run: workers share evenly
-      for (; count > 0; first += kLongest, count -= kLongest)
-        runs.push_back(static_cast<std::uint32_t>(first << 16 | std::min(count, kLongest)));
+    const Index longest = plan_.groups * plan_.in_blocks > 1 ? 4 : 16;
+    const auto add = [&](Index column, Index columns) {
+      add_runs(runs, column * column_units(), columns * column_units(), longest);
     };
     if (cleared()) {
       add(0, planes_ * (plan_.images * plan_.plane_rows * plan_.plane_columns + plan_.shared));
@@ -391,11 +391,11 @@ class AmpLowering {
     if (whole) return;
     std::vector<std::uint32_t> runs;
     for (Index i = 0; i < elements * t_.element_bytes() / set_bytes; ++i)
-      runs.push_back(static_cast<std::uint32_t>(i << 16 | 1));
+      runs.push_back(static_cast<std::uint32_t>(i * set_bytes / 8 << 16 | set_bytes / 8));
     const auto set = graph_.add_compute_set(name_ + " no weights");
     std::vector<Index> tiles;
     for (Index i = 0; i < tiles_; ++i) tiles.push_back(i);
-    add_zeros(set, weights_, tiles, runs, set_bytes, 1, 0, "no weights");
+    add_zeros(set, weights_, tiles, runs, 1, 0, "no weights");
     builder_.execute(set);
   }
 
@@ -451,28 +451,6 @@ HomeLayout at_home(Builder& builder, const Tensor& view, std::size_t channel_axi
                                     view.elements() / channels, name + " by channels");
   builder.copy(view, home_view(view.type(), home, view.shape(), channel_axis), name + " by channels");
   return home;
-}
-
-void zero_home(Builder& builder, const HomeLayout& home, const std::string& name) {
-  graph::Graph& graph = builder.graph();
-  const Tensor flat = builder.flat(home.variable);
-  const std::uint64_t unit = home.block * graph::size_of(flat.type());
-  const auto set = graph.add_compute_set(name + " zeros");
-  for (const graph::TileInterval& share : std::vector<graph::TileInterval>(graph.variable(home.variable).mapping)) {
-    std::vector<std::uint32_t> runs;
-    for (std::uint64_t i = 0; i < (share.end - share.begin) / home.block; ++i)
-      runs.push_back(static_cast<std::uint32_t>(i << 16 | 1));
-    const Tensor table = graph.add_constant(Type::u32, {runs.size()}, runs, name + " zeros");
-    graph.map(table, share.tile);
-    const VertexId vertex = graph.add_vertex(set, zero_codelet(flat.type()), share.tile, name + " zeros");
-    graph.connect(vertex, "y", flat.slice(share.begin, share.end));
-    graph.connect(vertex, "runs", table);
-    graph.set_value(vertex, "unit", static_cast<std::uint32_t>(unit));
-    graph.set_value(vertex, "blocks", std::uint32_t{1});
-    graph.set_value(vertex, "block_bytes", std::uint32_t{0});
-  }
-  builder.steps().push_back(graph::Program::write_undef(flat));
-  builder.execute(set);
 }
 
 HomeLayout lower_amp(Builder& builder, const AmpProduct& product, const AmpPlan& plan, const std::string& name) {

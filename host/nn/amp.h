@@ -55,9 +55,6 @@ struct AmpProduct {
 [[nodiscard]] HomeLayout at_home(Builder& builder, const graph::Tensor& view, std::size_t channel_axis,
                                  const std::string& name, std::uint64_t block = 0);
 
-/// Zeros in all of a variable in home layout.
-void zero_home(Builder& builder, const HomeLayout& home, const std::string& name);
-
 /// Appends the steps; returns the result in home layout.
 [[nodiscard]] HomeLayout lower_amp(Builder& builder, const AmpProduct& product, const AmpPlan& plan,
                                    const std::string& name);
