@@ -66,42 +66,6 @@ void check_product(const CodeletInfo& c, const Bindings& before, const Bindings&
     check("c", i, at<float>(after, "c", i), sum[i], 1e-6 * largest[i] + 1e-30);
 }
 
-Bindings generate_finish(const CodeletInfo& c, std::uint32_t size, std::mt19937& random) {
-  Bindings b = zero_values(c);
-  const std::uint32_t halves = half(c) ? 1 + below(2, random) : 1, parts = 1 + below(4, random), groups = size;
-  const std::uint32_t positions = 1 + below(2 * size, random), first = below(positions, random);
-  const std::uint32_t blocks = (first + groups - 1) / positions + 1;
-  b["groups"] = number(groups), b["parts"] = number(parts), b["halves"] = number(halves);
-  b["each"] = number((groups * halves + 5) / 6);
-  b["first"] = number(first), b["positions"] = number(positions), b["mode"] = number(below(3, random));
-  fill_small(c, b, random, [&](const std::string& f) {
-    return f == "terms" ? parts * halves * groups * 8 : f == "bias" ? 4 + blocks * halves * 8 : halves * groups * 8;
-  });
-  const float limits[4] = {-0.5F, -0.5F, 0.75F, 0.75F};
-  std::memcpy(b["bias"].bytes.data(), limits, sizeof limits);
-  return b;
-}
-
-void check_finish(const CodeletInfo& c, const Bindings& before, const Bindings& after, Check& check) {
-  const Field& y = *c.field("y");
-  const std::size_t halves = value(before, "halves"), parts = value(before, "parts"), groups = value(before, "groups");
-  const std::uint32_t mode = value(before, "mode");
-  for (std::size_t g = 0; g < groups; ++g)
-    for (std::size_t h = 0; h < halves; ++h)
-      for (std::size_t e = 0; e < 8; ++e) {
-        const std::size_t block = (value(before, "first") + g) / value(before, "positions");
-        float sum = at<float>(before, "terms", (h * groups + g) * 8 + e);
-        sum += at<float>(before, "bias", 4 + (block * halves + h) * 8 + e);
-        for (std::size_t p = 1; p < parts; ++p)
-          sum += at<float>(before, "terms", ((p * halves + h) * groups + g) * 8 + e);
-        const std::size_t to = (g * halves + h) * 8 + e;
-        if (c.field("addend") != nullptr) sum += static_cast<float>(element(before, *c.field("addend"), to));
-        if (mode == 1 && sum < 0) sum = 0;
-        if (mode == 2) sum = std::min(std::max(sum, -0.5F), 0.75F);
-        check("y", to, element(after, y, to), rounded(sum, y.type));
-      }
-}
-
 /// Segments of up to five groups in random places of own, with rows of their own, spread over the slots; some slots may
 /// stay empty.
 Bindings generate_result(const CodeletInfo& c, std::uint32_t size, std::mt19937& random) {
@@ -189,7 +153,6 @@ void check_zero(const CodeletInfo&, const Bindings& before, const Bindings& afte
 
 std::vector<Family> amp_cases() {
   return {{{"AmpProduct"}, generate_product, check_product},
-          {{"AmpFinish"}, generate_finish, check_finish},
           {{"AmpResult"}, generate_result, check_result},
           {{"AmpZero"}, generate_zero, check_zero}};
 }
