@@ -43,6 +43,7 @@ struct AmpProduct {
   struct Addend {
     graph::Tensor view;  ///< of the result's shape, wherever it lies
     std::size_t channel_axis = 1;
+    bool dies = false;  ///< nothing reads it afterwards: the result may take its place
   };
   std::optional<Addend> addend;  ///< added before the limits
   AmpLimits limits;

@@ -22,7 +22,7 @@ using Index = std::int64_t;
 
 // Shares of a tile's memory. The rest is code, tables, lists, stacks, and activations that wait.
 constexpr double kWork = 0.3;           // operands, sums and terms of one product
-constexpr double kWeights = 0.52;       // weights of all products
+constexpr double kWeights = 0.54;       // weights of all products
 constexpr double kMostWeights = 0.66;   // if a copy of each and a fifth more needs that
 constexpr double kHighestPrice = 64.0;  // cycles a byte: nothing is worth a second copy
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <tuple>
 
 #include "host/nn/copy_list.h"
@@ -116,6 +117,15 @@ class AmpResult {
         mapping.push_back({u(run.y * block_), u((run.y + run.count) * block_), static_cast<std::uint32_t>(share.tile)});
     std::sort(mapping.begin(), mapping.end(),
               [](const TileInterval& a, const TileInterval& b) { return a.begin < b.begin; });
+    place_result(mapping);
+  }
+
+  /// The result's variable: that of an addend which dies and lies so, or a new one.
+  void place_result(const std::vector<TileInterval>& mapping) {
+    if (const auto addend = addend_on(mapping); addend && p_.addend->dies) {
+      y_ = *addend;
+      return;
+    }
     y_ = unmapped_home(name_);
     map_intervals(y_.variable, mapping);
   }
@@ -171,9 +181,11 @@ class AmpResult {
 
   /// Equal shares of a home layout; everything is brought: [parts][halves][groups][8].
   void share_equally() {
-    const HomeLayout home = make_home(graph_, p_.type, u(block_), u(blocks_), u(positions_), name_);
-    y_ = home;
-    for (const TileInterval& interval : std::vector<TileInterval>(graph_.variable(home.variable).mapping)) {
+    graph::Graph other(graph_.tiles());  // for the mapping alone
+    const HomeLayout shape = make_home(other, p_.type, u(block_), u(blocks_), u(positions_), name_);
+    const std::vector<TileInterval> mapping = other.variable(shape.variable).mapping;
+    place_result(mapping);
+    for (const TileInterval& interval : mapping) {
       Share share;
       share.tile = interval.tile;
       const Index begin = static_cast<Index>(interval.begin) / block_, end = static_cast<Index>(interval.end) / block_;
@@ -252,15 +264,20 @@ class AmpResult {
     return (tile * tile_sums_ + set * plan_.sum_positions() + flat) * 8;
   }
 
+  /// The addend's layout, if it lies as the result does.
+  [[nodiscard]] std::optional<HomeLayout> addend_on(const std::vector<TileInterval>& mapping) const {
+    if (!p_.addend) return std::nullopt;
+    const auto found = find_home(graph_, p_.addend->view, p_.addend->channel_axis);
+    const bool alike = found && found->block == u(block_) && found->blocks == u(blocks_) &&
+                       found->positions == u(positions_) && graph_.variable(found->variable).mapping == mapping;
+    return alike ? found : std::nullopt;
+  }
+
   /// The addend on the tiles of the result, by a copy unless it lies so.
   HomeLayout addend_beside() {
+    const std::vector<TileInterval> mapping = graph_.variable(y_.variable).mapping;  // variables are added
+    if (const auto found = addend_on(mapping)) return *found;
     const Tensor& view = p_.addend->view;
-    const auto found = find_home(graph_, view, p_.addend->channel_axis);
-    const std::vector<TileInterval>& wanted = graph_.variable(y_.variable).mapping;
-    if (found && found->block == y_.block && found->blocks == y_.blocks && found->positions == y_.positions &&
-        graph_.variable(found->variable).mapping == wanted)
-      return *found;
-    const std::vector<TileInterval> mapping = wanted;  // variables are added
     const HomeLayout home = unmapped_home(name_ + " addend");
     map_intervals(home.variable, mapping);
     builder_.copy(view, home_view(p_.type, home, view.shape(), p_.addend->channel_axis), name_ + " addend");

@@ -12,6 +12,9 @@ namespace tessera::nn {
 /// Plans, notes the plan, refuses what does not fit, lowers.
 [[nodiscard]] HomeLayout planned_amp(Lowering& lowering, const model::Node& node, AmpProduct& product);
 
+/// What a product with the nodes that it takes along adds, which there must be.
+[[nodiscard]] AmpProduct::Addend fused_addend(Lowering& lowering, const Fused& fused, std::size_t channel_axis);
+
 /// Lowers a convolution or matrix product with the nodes that it takes along (nullptr: none) and sets the view of the
 /// last one's result.
 void lower_conv_with(Lowering& lowering, const model::Node& node, const Fused* fused);

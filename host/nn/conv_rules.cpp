@@ -55,7 +55,7 @@ class ConvLowering {
     place_input();
     place_weights();
     bool later = !scale_and_bias();
-    if (fused_ != nullptr && fused_->addend) product_.addend = {lowering_.materialised(*fused_->addend), 1};
+    if (fused_ != nullptr && fused_->addend) product_.addend = fused_addend(lowering_, *fused_, 1);
     if (fused_ != nullptr) product_.limits = fused_->limits;
     const HomeLayout y = planned_amp(lowering_, node_, product_);
     Tensor view = home_view(type, y, shape, 1);
@@ -222,6 +222,12 @@ HomeLayout planned_amp(Lowering& lowering, const Node& node, AmpProduct& product
                 node.name, "use more tiles, a smaller batch, or tiles with more memory");
   lowering.notes().push_back({node.name, plan.text()});
   return lower_amp(lowering.builder(), product, plan, node.name);
+}
+
+AmpProduct::Addend fused_addend(Lowering& lowering, const Fused& fused, std::size_t channel_axis) {
+  AmpProduct::Addend addend{lowering.materialised(*fused.addend), channel_axis};
+  addend.dies = lowering.dead_from(addend.view, fused.last + 1);
+  return addend;
 }
 
 void lower_conv_with(Lowering& lowering, const Node& node, const Fused* fused) {

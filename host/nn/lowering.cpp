@@ -122,6 +122,22 @@ Tensor Lowering::materialised(ValueId id) {
   return views_[id];
 }
 
+bool Lowering::dead_from(const Tensor& view, std::size_t node) const {
+  const std::vector<graph::VariableId> own = Builder::variables(view);
+  std::vector<bool> shares(views_.size(), false);
+  for (ValueId id = 0; id < views_.size(); ++id) {
+    if (!views_[id].valid()) continue;
+    for (const graph::VariableId variable : Builder::variables(views_[id]))
+      shares[id] = shares[id] || std::find(own.begin(), own.end(), variable) != own.end();
+  }
+  for (const ValueId id : model_.outputs)
+    if (shares[id]) return false;
+  for (std::size_t i = node; i < model_.nodes.size(); ++i)
+    for (const ValueId id : model_.nodes[i].inputs)
+      if (id != model::kAbsent && shares[id]) return false;
+  return true;
+}
+
 Operand Lowering::operand(ValueId id) {
   const Value& value = model_.value(id);
   if (value.constant && !views_[id].valid()) return {{}, &*value.constant};

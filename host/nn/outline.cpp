@@ -55,6 +55,25 @@ class Outline {
                        [&](const auto& list) { return list[input] == cluster_.inputs[0][input]; });
   }
 
+  /// The first instance's operand is read by that instance alone: the function has it where it stands, and the operands
+  /// of the others go there.
+  [[nodiscard]] bool adopted(std::size_t input) const {
+    const ValueId id = cluster_.inputs[0][input];
+    const Tensor& view = lowering_.view(id);
+    return Builder::variables(view).size() == 1 && builder_.whole(view) &&
+           !builder_.graph().variable(Builder::variables(view)[0]).constant() &&
+           std::count(cluster_.inputs[0].begin(), cluster_.inputs[0].end(), id) == 1 &&
+           lowering_.dead_from(view, cluster_.first + cluster_.length);
+  }
+  static bool same_place(const Tensor& a, const Tensor& b) {
+    return a.shape() == b.shape() && std::equal(a.boxes().begin(), a.boxes().end(), b.boxes().begin(), b.boxes().end(),
+                                                [](const graph::Box& x, const graph::Box& y) {
+                                                  return x.variable == y.variable && x.origin == y.origin &&
+                                                         x.extent == y.extent && x.offset == y.offset &&
+                                                         x.stride == y.stride;
+                                                });
+  }
+
   /// A place for an operand on another graph: as the view lies, or row-major if it covers no variables wholly.
   static Tensor place_like(Builder& to, const Builder& from, const Tensor& view, const std::string& name) {
     if (!from.whole(view)) return to.linear(view.type(), view.shape(), name);
@@ -96,8 +115,9 @@ class Outline {
     for (std::size_t i = 0; i < cluster_.inputs[0].size(); ++i) {
       const ValueId id = cluster_.inputs[0][i];
       saved_.push_back(lowering_.view(id));
-      inputs_.push_back(shared(i) ? saved_.back()
-                                  : place_like(builder_, builder_, saved_.back(), lowering_.model().value(id).name));
+      inputs_.push_back(shared(i) || adopted(i)
+                            ? saved_.back()
+                            : place_like(builder_, builder_, saved_.back(), lowering_.model().value(id).name));
       lowering_.view(id) = inputs_.back();
     }
     // Constants get places of their own inside, also those that stand somewhere already.
@@ -146,8 +166,11 @@ class Outline {
                                         fmt::format("{} of {}", graph.variable(parameter.variable).name, node_name(k)));
       arguments.push_back(own.boxes().at(0).variable);
     }
-    for (std::size_t i = 0; i < inputs_.size(); ++i)
-      if (!shared(i)) builder_.copy(k == 0 ? saved_[i] : lowering_.view(cluster_.inputs[k][i]), inputs_[i], "operand");
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      if (shared(i)) continue;
+      const Tensor operand = k == 0 ? saved_[i] : lowering_.view(cluster_.inputs[k][i]);
+      if (!same_place(operand, inputs_[i])) builder_.copy(operand, inputs_[i], "operand");
+    }
     builder_.steps().push_back(Program::call(function, std::move(arguments)));
     for (const std::size_t r : cluster_.outputs) take_result(k, r);
     outside.swap(builder_.steps());
@@ -160,7 +183,7 @@ class Outline {
     if (id == kAbsent || !results_[r].valid()) return;
     const bool last = k + 1 == cluster_.count;
     const bool passed_on = !last && used_by_next_only(k, id);
-    if ((last || passed_on) && !reads_operand(results_[r])) {
+    if ((last || passed_on) && (!reads_operand(results_[r]) || in_operands_place(k, r))) {
       lowering_.view(id) = results_[r];
       return;
     }
@@ -168,6 +191,14 @@ class Outline {
     const Tensor own = place_like(builder_, builder_, results_[r], name);
     builder_.copy(results_[r], own, name);
     lowering_.view(id) = own;
+  }
+
+  /// A result that stands where an operand stood, which is the next call's operand there, or stays.
+  [[nodiscard]] bool in_operands_place(std::size_t k, std::size_t r) const {
+    for (std::size_t i = 0; i < inputs_.size(); ++i)
+      if (!shared(i) && same_place(results_[r], inputs_[i]))
+        return k + 1 == cluster_.count || cluster_.inputs[k + 1][i] == cluster_.results[k][r];
+    return false;
   }
 
   [[nodiscard]] bool reads_operand(const Tensor& view) const {
