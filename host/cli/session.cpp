@@ -77,8 +77,7 @@ void replicate(CompiledModel& compiled, unsigned replicas) {
 }  // namespace
 
 CompiledModel compile_model(const model::Model& model, const Platform& platform, const CompileSettings& settings,
-                            Progress& progress,
-                            const std::function<void(const nlohmann::ordered_json&)>& report) {
+                            Progress& progress, const std::function<void(const nlohmann::ordered_json&)>& report) {
   const Clock::time_point start = Clock::now();
   progress.phase("lowering");
   nn::Options lowering;
@@ -198,7 +197,8 @@ void connect(engine::Engine& engine, const CompiledModel& compiled, const std::v
     engine.connect(binding.stream,
                    engine::Source([&binding, &tensor = inputs[i]](std::uint64_t step, std::uint8_t* to) {
                      nn::fill_step(binding, tensor, step, to);
-                   }));
+                   }),
+                   true);
   }
   for (std::size_t i = 0; i < compiled.outputs.size(); ++i) {
     const nn::Binding& binding = compiled.outputs[i];

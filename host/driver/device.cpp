@@ -201,6 +201,7 @@ void Driver::Impl::stop(Device& d) {
   while (wait_for_interrupt(0)) {
   }
   d.pending = 0;
+  d.in_host_sync = false;
 }
 
 void Driver::Impl::restore(const Device& d) {

@@ -50,7 +50,8 @@ std::optional<Event> Driver::Impl::event_of(unsigned ipu, unsigned cause) {
       event.kind = Event::Kind::host_sync;
       event.code = static_cast<std::uint32_t>(chip::kSyncStatusCode.get(status));
       event.vote = chip::kSyncStatusVote.get(status) != 0;
-      break;
+      d.in_host_sync = true;
+      return event;  // the chip takes the cause back with the release
     }
     case kException:
       event.kind = Event::Kind::exception;
@@ -230,7 +231,9 @@ Event Driver::wait(std::uint64_t limit_ns) {
 void Driver::acknowledge(unsigned ipu, bool vote, std::uint64_t service_ns) {
   Device& d = impl_->at(ipu);
   if (service_ns != 0) impl_->t.elapse(service_ns);
-  if (chip::kSyncStatusWaiting.get(impl_->read(d, chip::kSyncStatus)) == 0) {
+  // Known from the event, nothing is read again: if an exception has come meanwhile, the chip takes no notice of the
+  // write, and wait() tells.
+  if (!std::exchange(d.in_host_sync, false) && chip::kSyncStatusWaiting.get(impl_->read(d, chip::kSyncStatus)) == 0) {
     if (chip::kStatusException.get(impl_->read(d, chip::kStatus)) != 0)
       return;  // what happened meanwhile: wait() tells
     throw Error(Category::usage, "no host sync waits to be acknowledged", impl_->name(d));

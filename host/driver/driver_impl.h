@@ -43,6 +43,7 @@ struct Device {
   std::map<unsigned, Buffer> buffers;
   std::uint32_t pending = 0;                   ///< causes whose interrupts have come and were not yet handed on
   bool claimed = false;                        ///< by this driver
+  bool in_host_sync = false;                   ///< told of it, and not acknowledged yet
   std::optional<std::vector<unsigned>> ports;  ///< with a link, once asked for
   bool boots_later = false;                    ///< boot_cycle is not 0
   bool cut_short = false;                      ///< reset in its program: packets of it may be on links

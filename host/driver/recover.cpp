@@ -86,6 +86,7 @@ void Driver::Impl::reset_card(unsigned card) {
     }
     restore(*h.device);
     h.device->pending = 0;
+    h.device->in_host_sync = false;
     forget_buffers(*h.device);
   }
   boot(cards.at(card));

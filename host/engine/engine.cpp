@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "hw/error.h"
 #include "hw/generated/machine.h"
@@ -140,6 +141,7 @@ void Engine::load() {
   attach_streams();
   finished_ = failed_ = false;
   std::fill(served_.begin(), served_.end(), 0);
+  for (auto& [stream, filled] : ahead_) filled = false;
   outstanding_.clear();
   host_steps_ = 0;
 }
@@ -155,8 +157,11 @@ std::uint32_t stream_index(const Executable& executable, const std::string& name
 
 }  // namespace
 
-void Engine::connect(const std::string& stream, Source source) {
-  sources_[stream_index(executable_, stream, true)] = std::move(source);
+void Engine::connect(const std::string& stream, Source source, bool ahead) {
+  const std::uint32_t index = stream_index(executable_, stream, true);
+  sources_[index] = std::move(source);
+  if (ahead) ahead_.try_emplace(index, false);
+  if (!ahead) ahead_.erase(index);
 }
 
 void Engine::connect(const std::string& stream, Sink sink) {
@@ -209,6 +214,15 @@ void Engine::fill(std::uint32_t index) {
   }
 }
 
+/// First steps are brought to host memory while nothing waits for them.
+void Engine::fill_ahead() {
+  for (auto& [stream, filled] : ahead_) {
+    if (served_[stream] != 0) continue;
+    fill(stream);
+    filled = true;
+  }
+}
+
 void Engine::drain() {
   for (const std::uint32_t index : outstanding_) {
     const executable::Stream& stream = executable_.streams[index];
@@ -254,7 +268,8 @@ void Engine::serve(const Event& event) {
   bool prefetched = true;
   for (const std::uint32_t stream : step.reads) {
     prefetched = prefetched && served_[stream] > 0;
-    fill(stream);
+    const auto ahead = ahead_.find(stream);
+    if (ahead == ahead_.end() || !std::exchange(ahead->second, false)) fill(stream);
   }
   outstanding_ = step.writes;
   driver_.acknowledge(event.ipu, true, prefetched ? options_.prefetched_ns : options_.service_ns);
@@ -316,6 +331,7 @@ RunResult Engine::run(const std::string& entry) {
     throw Error(Category::usage, "the run before ended with an error", executable_.name,
                 "load the program again: its state is lost");
   failed_ = true;
+  fill_ahead();
   const std::vector<driver::Counters> before = counters();
   start(entry);
   finished_ = false;

@@ -38,7 +38,7 @@ struct Printed {
 
 struct Options {
   std::uint64_t service_ns = 2000;             ///< simulated host time for a step whose data is not prefetched
-  std::uint64_t prefetched_ns = 300;           ///< the same when every input stream of the step was served before
+  std::uint64_t prefetched_ns = 300;           ///< the same when every input stream of the step was served before, or ahead
   std::uint64_t limit_ns = ~std::uint64_t{0};  ///< simulated time the run may take; then Error(no_progress)
   /// Called after each host step: (steps served, step's path).
   std::function<void(std::uint64_t, const std::string&)> progress;
@@ -66,7 +66,8 @@ class Engine {
 
   /// Every stream of the executable must be connected before run(). Throws Error(usage) for an unknown name or
   /// direction.
-  void connect(const std::string& stream, Source source);
+  /// ahead: the source can be asked for its first step before the run starts, which is then prefetched.
+  void connect(const std::string& stream, Source source, bool ahead = false);
   void connect(const std::string& stream, Sink sink);
 
   /// Runs an entry point to its end; may be called again, tensors keep what they hold. Throws Error: device_exception,
@@ -96,6 +97,7 @@ class Engine {
   void print(const executable::HostStep& step);
   void drain();
   void fill(std::uint32_t stream);
+  void fill_ahead();
   [[nodiscard]] const executable::TensorMap& tensor(const std::string& name, std::size_t instance) const;
   /// The earliest exception of all IPUs by (cycle, IPU), given one of them.
   [[nodiscard]] driver::ExceptionInfo first_exception(const driver::ExceptionInfo& known) const;
@@ -109,6 +111,7 @@ class Engine {
   std::map<std::uint32_t, Source> sources_;  // by stream index
   std::map<std::uint32_t, Sink> sinks_;
   std::vector<std::uint64_t> served_;       // steps per stream
+  std::map<std::uint32_t, bool> ahead_;     // streams whose first step comes ahead; whether it is in the buffer now
   std::vector<std::uint32_t> outstanding_;  // output streams whose step is being written
   std::uint64_t host_steps_ = 0;
   bool failed_ = false;    // a run ended with an error: load again
