@@ -3,49 +3,62 @@
  *
  * AmpProduct: positions stand at one distance in x (x_stride leads S0 from the last doubleword of a position to the
  * first of the next); their eight f32 sums stand one behind the other in c. Every worker takes `positions` of them (at
- * least 3): worker w begins w * x_share bytes into x and w * c_share bytes into c. The word of a set says where in x
- * its tap and channels begin (bits 30:16, 8 bytes each) and whether it is the first one of its output channels (bit 31:
- * sums start from zero). Such a word also says where in c these stand (bits 12:0, 32 bytes each) and whether it is the
- * vertex's first set (bit 15: workers then read the state); in all others bits 15:0 are 0 and sums go where those of
- * the set before went. Workers keep what they need in registers from set to set, since nothing else runs between. What
- * the taps of junk positions behind the field read or write does not matter, but it must be memory of x and c. */
+ * least 3): worker w begins w * x_share bytes into x and w * c_share bytes into c. The word of a set that adds to the
+ * sums of the one before is where in x its tap and channels begin, in bytes. That of the first set of some output
+ * channels has bit 31 set (sums start from zero); it says where in x it begins in bits 30:16 (8 bytes each) and where
+ * in c its sums stand in bits 12:0 (32 bytes each); bit 15 marks the vertex's first set: workers then read the state.
+ * Workers keep what they need in registers and streams from set to set, since nothing else runs between, and leave
+ * themselves. What the taps of junk positions behind the field read or write does not matter, but it must be memory of
+ * x and c. */
 #include "amp.h"
 
 #define AMP_FIRST 0x80000000u
 #define AMP_BEGIN 0x8000u
 
 #ifdef __riscv
-/* A worker's own x and c, c of the output channels, stride of x, and positions less 3, from set to set. */
+/* A worker's own x and c, c of the output channels, stride of x, strides of S1 and S2 from their last doubleword back
+ * to where they begin, and positions less 3, from set to set. */
+register char* amp_x_first __asm__("s3"); /* for words with AMP_FIRST, which are shifted by 13 */
+register uint32_t amp_first_rounds __asm__("s4");
+register uint32_t amp_back1 __asm__("s5");
+register uint32_t amp_back2 __asm__("s6");
 register char* amp_to __asm__("s7");
 register char* amp_x __asm__("s8");
 register char* amp_c __asm__("s9");
 register uint32_t amp_stride __asm__("s10");
 register uint32_t amp_rounds __asm__("s11");
 
-#define AMP_STREAMS(x)                \
-  x_sset(0, amp_x + (x), amp_stride); \
-  x_sset(1, amp_to, 0);               \
-  x_sset(2, amp_to, 0)
-#define AMP_PRODUCT(Name, type, S0, S1, LENGTH)                                                                    \
-  VERTEX_AMP(Name, IN(type, x, 8), OUT(f32, c, 8), VALUE(u32, x_share), VALUE(u32, c_share), VALUE(u32, x_stride), \
-             VALUE(u32, positions)) {                                                                              \
-    if (__builtin_expect((int32_t)offset < 0, 0)) {                                                                \
-      if (offset & AMP_BEGIN) {                                                                                    \
-        uint32_t own; /* `worker`, read only where it is needed */                                                 \
-        __asm__ volatile("mv %0, tp" : "=r"(own));                                                                 \
-        amp_x = (char*)state->x + own * state->x_share;                                                            \
-        amp_c = (char*)state->c + own * state->c_share;                                                            \
-        amp_stride = state->x_stride;                                                                              \
-        amp_rounds = state->positions - 3;                                                                         \
-        offset ^= AMP_BEGIN, (void)worker;                                                                         \
-      }                                                                                                            \
-      amp_to = amp_c + (offset << 19 >> 14);                                                                       \
-      AMP_STREAMS(offset << 1 >> 14);                                                                              \
-      x_block(X_NONE, (X_INX(in0, amp_rounds + 1)), AMP_USES, AMP_START(S0, S1, LENGTH));                          \
-    } else {                                                                                                       \
-      AMP_STREAMS(offset >> 13);                                                                                   \
-      x_block(X_NONE, (X_INX(in0, amp_rounds)), AMP_USES, AMP_ACCUMULATE(S0, S1, LENGTH));                         \
-    }                                                                                                              \
+#define AMP_PRODUCT(Name, type, S0, S1, LENGTH)                                                                     \
+  VERTEX_AMP(Name, IN(type, x, 8), OUT(f32, c, 16), VALUE(u32, x_share), VALUE(u32, c_share), VALUE(u32, x_stride), \
+             VALUE(u32, positions)) {                                                                               \
+    (void)worker;                                                                                                   \
+    if (__builtin_expect((int32_t)offset < 0, 0)) {                                                                 \
+      if (__builtin_expect((int32_t)(offset << 16) < 0, 0)) { /* AMP_BEGIN */                                       \
+        uint32_t own;                                         /* `worker`, read only where it is needed */          \
+        __asm__ volatile("mv %0, tp" : "=r"(own));                                                                  \
+        const uint32_t positions = state->positions;                                                                \
+        amp_x = (char*)state->x + own * state->x_share;                                                             \
+        amp_c = (char*)state->c + own * state->c_share;                                                             \
+        amp_stride = state->x_stride;                                                                               \
+        amp_x_first = amp_x - (AMP_FIRST >> 13);                                                                    \
+        amp_rounds = positions - 3;                                                                                 \
+        amp_first_rounds = positions - 2;                                                                           \
+        amp_back1 = (5 - 4 * positions) & 0xffff;                                                                   \
+        amp_back2 = (1 - 4 * positions) & 0xffff;                                                                   \
+        offset ^= AMP_BEGIN;                                                                                        \
+      }                                                                                                             \
+      amp_to = amp_c + (offset << 19 >> 14);                                                                        \
+      x_sset(0, amp_x_first + (offset >> 13), amp_stride);                                                          \
+      x_sset(1, amp_to + 32, amp_back1);                                                                            \
+      x_sset(2, amp_to, amp_back2);                                                                                 \
+      x_block(X_NONE, (X_INX(in0, amp_first_rounds)), AMP_USES, AMP_START(S0, S1, LENGTH));                         \
+    } else {                                                                                                        \
+      AMP_FIRST_PARTIALS(amp_to);                                                                                   \
+      x_block((X_IOX(io0, amp_to), X_IOX(io1, offset)),                                                             \
+              (X_INX(in0, amp_rounds), X_INX(in1, amp_x), X_INX(in2, amp_stride)), AMP_USES,                        \
+              AMP_ACCUMULATE(S0, S1, LENGTH));                                                                      \
+    }                                                                                                               \
+    x_exit(0);                                                                                                      \
   }
 AMP_PRODUCT(AmpProduct_f16, f16, AMP_F16_0, AMP_F16_1, 4)
 AMP_PRODUCT(AmpProduct_f32, f32, AMP_F32_0, AMP_F32_1, 8)
@@ -65,15 +78,16 @@ static f32 amp_sum_f32(f32 sum, const void* x, const uint32_t* weights, int e) {
   for (int p = 0; p < 8; ++p) sum = tessera_f32(tessera_fma(((const f32*)x)[p], ((const f32*)weights)[8 * e + p], sum));
   return sum;
 }
-#define AMP_PRODUCT(Name, type, SUM)                                                                               \
-  VERTEX_AMP(Name, IN(type, x, 8), OUT(f32, c, 8), VALUE(u32, x_share), VALUE(u32, c_share), VALUE(u32, x_stride), \
-             VALUE(u32, positions)) {                                                                              \
-    const char* x = (const char*)state->x + (offset << 1 >> 14 & ~7u) + worker * state->x_share;                   \
-    uint32_t first = (uint32_t)(tessera_weights - state->weights) / 64; /* then: of its output channels */         \
-    while (!(state->offsets.data[first] & AMP_FIRST)) --first;                                                     \
-    f32* c = (f32*)((char*)state->c + (state->offsets.data[first] << 19 >> 14) + worker * state->c_share);         \
-    for (uint32_t i = 0; i < state->positions; ++i, c += 8, x += 24 + 8 * (int16_t)state->x_stride)                \
-      for (int e = 0; e < 8; ++e) c[e] = SUM(offset & AMP_FIRST ? 0.0f : c[e], x, tessera_weights, e);             \
+#define AMP_PRODUCT(Name, type, SUM)                                                                                \
+  VERTEX_AMP(Name, IN(type, x, 8), OUT(f32, c, 16), VALUE(u32, x_share), VALUE(u32, c_share), VALUE(u32, x_stride), \
+             VALUE(u32, positions)) {                                                                               \
+    const uint32_t place = offset & AMP_FIRST ? offset << 1 >> 14 & ~7u : offset;                                   \
+    const char* x = (const char*)state->x + place + worker * state->x_share;                                        \
+    uint32_t first = (uint32_t)(tessera_weights - state->weights) / 64; /* then: of its output channels */          \
+    while (!(state->offsets.data[first] & AMP_FIRST)) --first;                                                      \
+    f32* c = (f32*)((char*)state->c + (state->offsets.data[first] << 19 >> 14) + worker * state->c_share);          \
+    for (uint32_t i = 0; i < state->positions; ++i, c += 8, x += 24 + 8 * (int16_t)state->x_stride)                 \
+      for (int e = 0; e < 8; ++e) c[e] = SUM(offset & AMP_FIRST ? 0.0f : c[e], x, tessera_weights, e);              \
   }
 AMP_PRODUCT(AmpProduct_f16, f16, amp_sum_f16)
 AMP_PRODUCT(AmpProduct_f32, f32, amp_sum_f32)

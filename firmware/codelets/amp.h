@@ -27,6 +27,7 @@
 #define AMP_NEXT X_STEP_8
 #define AMP_ROW X_STEP_A
 #define AMP_STAY X_STEP_0
+#define AMP_BACK X_STEP_A
 #define AMP_LOAD0(x, c) X_LD2(p0, p2, x, c)
 #define AMP_LOAD1(x, c) X_LD2(p4, p6, x, c)
 #define AMP_BOTH0(x, c) X_LD2ST(p0, p2, p10, x, c, AMP_NEXT)
@@ -34,13 +35,16 @@
 #define AMP_OUT0(x) X_LDST(p0, p10, x, AMP_NEXT)
 #define AMP_OUT1(x) X_LDST(p4, p10, x, AMP_NEXT)
 
-/* n >= 3 positions onto their partials; in0 = n - 3. LENGTH: doublewords of a round. */
+/* n >= 3 positions onto their partials; in0 = n - 3. LENGTH: doublewords of a round. io0 points to the first partial,
+ * where S2 stands; S1 stands behind the first position's, and both are led back there by their stride A, so that the
+ * next set finds them. io1 becomes in1 + io1, where S0 begins; in2 its stride. AMP_FIRST_PARTIALS comes before, in the
+ * word before the block's first doubleword. */
+#define AMP_FIRST_PARTIALS(to) __asm__ volatile(X_LD128(q12, 16, io0) : X_IOX(io0, to) : : X_USE_q12, "memory")
 #define AMP_ACCUMULATE(S0, S1, LENGTH)                                                                  \
-  X_PAIR(AMP_LOAD0(AMP_STAY, AMP_NEXT), X_FNOP)                                                         \
-  AMP_IO(AMP_LOAD1(AMP_STAY, AMP_NEXT), p2, 0)                                                          \
-  AMP_IO(AMP_LOAD0(AMP_STAY, AMP_NEXT), p6, 1)                                                          \
-  AMP_IO(AMP_LOAD1(AMP_STAY, AMP_NEXT), p2, 2)                                                          \
-  AMP_IO(AMP_LOAD0(AMP_NEXT, AMP_NEXT), p6, 3)                                                          \
+  AMP_IO(X_LD128(q16, -16, io0), p12, 0)                                                                \
+  AMP_IO(X_ADD(io1, in1, io1), p14, 1)                                                                  \
+  AMP_IO(X_SSET(0, io1, in2), p16, 2)                                                                   \
+  AMP_IO(AMP_LOAD0(AMP_NEXT, AMP_NEXT), p18, 3)                                                         \
   S0(AMP_LOAD1(AMP_NEXT, AMP_NEXT), p2, 0)                                                              \
   S1(AMP_LOAD0(AMP_NEXT, AMP_NEXT), p6, 1)                                                              \
   S0(AMP_LOAD1(AMP_ROW, AMP_NEXT), p2, 2)                                                               \
@@ -49,7 +53,7 @@
   X_RPT(in0, LENGTH)                                                                                    \
   X_FNOP S1(AMP_BOTH0(AMP_NEXT, AMP_NEXT), p6, 1) S0(AMP_BOTH1(AMP_ROW, AMP_NEXT), p2, 2)               \
       S1(AMP_BOTH0(AMP_NEXT, AMP_NEXT), p6, 3) S0(AMP_BOTH1(AMP_NEXT, AMP_NEXT), p2, 0)                 \
-          S1(AMP_BOTH0(AMP_NEXT, AMP_NEXT), p6, 1) S0(AMP_BOTH1(AMP_ROW, AMP_STAY), p2, 2)              \
+          S1(AMP_BOTH0(AMP_NEXT, AMP_NEXT), p6, 1) S0(AMP_BOTH1(AMP_ROW, AMP_BACK), p2, 2)              \
               S1(AMP_OUT0(AMP_NEXT), p6, 3) S0(AMP_OUT1(AMP_NEXT), p2, 0) S1(AMP_OUT0(AMP_NEXT), p6, 1) \
                   S0(AMP_OUT1(AMP_STAY), p2, 2) S1(AMP_OUT0(AMP_STAY), p6, 3) AMP_DRAIN
 
@@ -59,7 +63,7 @@
   AMP_IO(AMP_OUT0(AMP_STAY), p6, 1) \
   AMP_IO(AMP_OUT1(AMP_STAY), p2, 2) \
   AMP_IO(AMP_OUT0(AMP_STAY), p6, 3) \
-  X_PAIR(AMP_OUT0(AMP_STAY), X_FNOP)
+  X_PAIR(X_LDST(p0, p10, AMP_STAY, AMP_BACK), X_FNOP)
 
 /* n >= 2 positions from zero: sums are +0 when a worker starts, and p12 = 0 goes in. in0 = n - 2. */
 #define AMP_START(S0, S1, LENGTH)                                                                    \
@@ -74,7 +78,7 @@
       S0(AMP_OUT1(AMP_NEXT), p12, 0) S1(AMP_OUT0(AMP_NEXT), p12, 1) S0(AMP_OUT1(AMP_STAY), p12, 2)   \
           S1(AMP_OUT0(AMP_STAY), p12, 3) AMP_DRAIN
 
-#define AMP_USES X_USES(p0, p2, p4, p6, p10, p12)
+#define AMP_USES X_USES(p0, p2, p4, p6, p10, q12, p16)
 #endif
 
 #endif

@@ -33,8 +33,7 @@ Bindings generate_product(const CodeletInfo& c, std::uint32_t size, std::mt19937
   b["weights"] = data(half(c) ? FieldType::f16 : FieldType::f32, out * in * 8 * load, random, true);
   for (std::uint32_t o = 0; o < out; ++o)
     for (std::uint32_t i = 0; i < in; ++i) {
-      const std::uint32_t word =
-          i * block / 8 << 16 | (i == 0 ? 0x80000000U | o * 6 * positions : 0) | (i + o == 0 ? 0x8000 : 0);
+      const std::uint32_t word = i == 0 ? 0x80000000U | o * 6 * positions | (o == 0 ? 0x8000 : 0) : i * block;
       std::memcpy(&b["offsets"].bytes[(o * in + i) * 4], &word, 4);
     }
   return b;
@@ -56,7 +55,8 @@ void check_product(const CodeletInfo& c, const Bindings& before, const Bindings&
     for (std::size_t i = 0; i < positions; ++i)
       for (std::size_t e = 0; e < 8; ++e)
         for (std::size_t k = 0; k < load; ++k) {
-          const double x = element(before, *c.field("x"), (word >> 16 & 0x7fff) * 8 / bytes + i * step + k);
+          const std::size_t place_x = word >> 31 != 0 ? (word >> 16 & 0x7fff) * 8 : word;
+          const double x = element(before, *c.field("x"), place_x / bytes + i * step + k);
           const std::size_t to = (place + i) * 8 + e;
           sum[to] += x * weight(c, before, (s * 8 + e) * load + k);
           largest[to] += std::fabs(x * weight(c, before, (s * 8 + e) * load + k));

@@ -308,9 +308,9 @@ class AmpLowering {
     const Index element = ((g * plan_.in_blocks + b) * planes_ + at.plane) * plane_ +
                           (at.row * plan_.plane_columns + at.column) * column_;
     const Index sums = (g * plan_.out_sets + o) * plan_.sum_positions();
-    const auto word = static_cast<std::uint32_t>(element * t_.element_bytes() / 8) << 16;
-    if (b != 0 || tap != 0) return word;
-    return word | 0x80000000U | (g == 0 && o == 0 ? 0x8000U : 0U) | static_cast<std::uint32_t>(sums);
+    const auto bytes = static_cast<std::uint32_t>(element * t_.element_bytes());
+    if (b != 0 || tap != 0) return bytes;
+    return bytes / 8 << 16 | 0x80000000U | (g == 0 && o == 0 ? 0x8000U : 0U) | static_cast<std::uint32_t>(sums);
   }
 
   /// Sets of each split, once for all blocks of the field: [field blocks][splits][elements].
