@@ -48,6 +48,10 @@ CostFeatures cost_features(const CodeletInfo& info, const std::uint8_t* state) {
     const double slots = std::max(1.0, 6 / std::max(1.0, v("halves")));
     return {std::ceil((v("segments") - slots - 1) / 2 / slots), std::ceil(v("groups") / slots) * (2 + v("parts"))};
   }
+  if (info.name.rfind("VectorSums", 0) == 0) {
+    const double rows = std::ceil(v("rows") / 6);
+    return {rows, rows * v("parts")};
+  }
   if (info.name.rfind("Interleave", 0) == 0) return {0, std::ceil(v("positions") / 6)};
   if (info.field("taps") != nullptr) {  // windows: a worker's vectors, or pairs of them
     const auto shift = static_cast<unsigned>(v("shift"));

@@ -49,6 +49,7 @@ struct Family {
 [[nodiscard]] std::vector<Family> index_cases();
 [[nodiscard]] std::vector<Family> pool_cases();
 [[nodiscard]] std::vector<Family> recurrent_cases();
+[[nodiscard]] std::vector<Family> vector_cases();
 [[nodiscard]] std::vector<Family> wavenet_cases();
 
 /// 0 .. n - 1.

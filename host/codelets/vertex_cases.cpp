@@ -9,10 +9,10 @@ namespace {
 const cases::Family& family_of(const CodeletInfo& codelet) {
   static const std::vector<cases::Family> all = [] {
     std::vector<cases::Family> list = {cases::elementwise_cases()};
-    for (const auto& families : {cases::amp_cases(), cases::copy_cases(), cases::map_cases(), cases::matmul_cases(),
-                                 cases::index_cases(), cases::pool_cases(), cases::recurrent_cases(),
-                                 cases::reduce_cases(), cases::rows_cases(),
-                                 cases::wavenet_cases()})
+    for (const auto& families :
+         {cases::amp_cases(), cases::copy_cases(), cases::map_cases(), cases::matmul_cases(), cases::index_cases(),
+          cases::pool_cases(), cases::recurrent_cases(), cases::reduce_cases(), cases::rows_cases(),
+          cases::vector_cases(), cases::wavenet_cases()})
       list.insert(list.end(), families.begin(), families.end());
     return list;
   }();

@@ -1,10 +1,12 @@
-// Matrix products on the AMP unit: positions are rows of the first operand, channels its columns.
+// Matrix products on the AMP unit: positions are rows of the first operand, channels its columns. Few rows are better
+// off without it (vector_product.h).
 #include "host/nn/amp_matmul.h"
 
 #include <algorithm>
 
 #include "host/nn/amp_limits.h"
 #include "host/nn/amp_rules.h"
+#include "host/nn/vector_product.h"
 
 namespace tessera::nn {
 
@@ -18,6 +20,7 @@ namespace {
 using Index = std::int64_t;
 
 Index size(std::uint64_t v) { return static_cast<Index>(v); }
+std::uint64_t unsigned_size(Index v) { return static_cast<std::uint64_t>(v); }
 
 void add_constant(std::vector<float>& bias, const model::Tensor& values) {
   for (std::size_t c = 0; c < bias.size(); ++c)
@@ -44,6 +47,19 @@ Tensor lower_amp_matmul(Lowering& lowering, const Node& node, const AmpMatmul& g
   product.type = a.type();
   product.groups_are_channels = !given.batched;
   product.task = amp_matmul_task(lowering, a.type(), planes, m, k, n, given.b.is_constant());
+  product.bias = given.bias;
+  if (given.fused != nullptr) {
+    product.bias.resize(static_cast<std::size_t>(n), 0.0F);
+    for (const ValueId id : given.fused->biases) add_constant(product.bias, *lowering.model().value(id).constant);
+    product.limits = given.fused->limits;
+    if (given.fused->addend) product.addend = {lowering.materialised(*given.fused->addend), given.shape.size() - 1};
+  }
+  if (given.b.is_constant() && !given.batched && !product.addend) {
+    const auto plan = plan_vector_product(a.type(), unsigned_size(m), unsigned_size(k), unsigned_size(n), product.task);
+    const AmpPlan amp = plan ? plan_amp(product.task) : AmpPlan{};
+    if (plan && (!amp.fits || plan->cycles < amp.cycles()))
+      return lower_vector_product(lowering, node, given, product.bias, *plan);
+  }
   product.x = at_home(builder, a, axis, node.name);
   std::vector<float> weights;
   if (given.b.is_constant()) {
@@ -58,13 +74,6 @@ Tensor lower_amp_matmul(Lowering& lowering, const Node& node, const AmpMatmul& g
     product.weight_place = [n, k](Index group, Index out, const std::array<Index, 3>&) {
       return AmpProduct::WeightPlace{0, group * n + out, 0, k};
     };
-  }
-  product.bias = given.bias;
-  if (given.fused != nullptr) {
-    product.bias.resize(static_cast<std::size_t>(n), 0.0F);
-    for (const ValueId id : given.fused->biases) add_constant(product.bias, *lowering.model().value(id).constant);
-    product.limits = given.fused->limits;
-    if (given.fused->addend) product.addend = {lowering.materialised(*given.fused->addend), given.shape.size() - 1};
   }
   const HomeLayout y = planned_amp(lowering, node, product);
   return home_view(a.type(), y, given.shape, given.shape.size() - 1);

@@ -8,6 +8,7 @@
 #include "host/nn/amp_plan.h"
 #include "host/nn/home.h"
 #include "host/nn/run_lowered.h"
+#include "host/nn/vector_product.h"
 #include "host/onnx/import.h"
 #include "host/onnx/test_models.h"
 
@@ -259,6 +260,8 @@ INSTANTIATE_TEST_SUITE_P(Shapes, MatrixProducts,
                          ::testing::Values(MatmulCase{"plain", kHalf, {20, 32}, {32, 24}, false},
                                            MatmulCase{"odd", kHalf, {7, 13}, {13, 5}, false},
                                            MatmulCase{"vector", kHalf, {64}, {64, 40}, false},
+                                           MatmulCase{"wide_vector", kHalf, {1, 512}, {512, 203}, false},
+                                           MatmulCase{"few_rows", kHalf, {2, 2, 96}, {96, 50}, false},
                                            MatmulCase{"vector_f32", kFloat, {1, 900}, {900, 12}, false},
                                            MatmulCase{"few_rows_f32", kFloat, {3, 900}, {900, 26}, true},
                                            MatmulCase{"large_f32", kFloat, {64, 96}, {96, 80}, false},
@@ -267,6 +270,34 @@ INSTANTIATE_TEST_SUITE_P(Shapes, MatrixProducts,
                                            MatmulCase{"heads", kHalf, {1, 4, 12, 20}, {1, 4, 20, 12}, true},
                                            MatmulCase{"broadcast", kHalf, {2, 1, 6, 8}, {3, 8, 5}, true}),
                          [](const auto& info) { return info.param.name; });
+
+/// A layer of one row with bias and Relu, and what the plan says.
+TEST(VectorProducts, TakeBiasAndReluAlong) {
+  for (const Type type : {kHalf, kFloat}) {
+    model::TestGraph graph;
+    graph.inputs = {{"a", type, texts({2, 256})}};
+    graph.initializers = {{"b", numbers(type, {90, 256}, 3)}, {"c", numbers(type, {90}, 4)}};
+    graph.nodes = {{"Gemm", {"a", "b", "c"}, {"p"}, {{"transB", std::int64_t{1}}}, "product", ""},
+                   {"Relu", {"p"}, {"y"}, {}, "relu", ""}};
+    graph.outputs = {{"y", type, open(2)}};
+    for (const unsigned tiles : {1U, 16U, 70U}) expect_reference(graph, tiles, type == kHalf ? 2e-3 : 1e-5);
+  }
+}
+
+TEST(VectorProducts, PlansKeepLimits) {
+  AmpTask limits;
+  limits.tiles = 1216, limits.tile_bytes = 100000, limits.weight_bytes = 50000;
+  const auto plan = plan_vector_product(graph::Type::f16, 1, 2048, 1000, limits);
+  ASSERT_TRUE(plan);
+  EXPECT_LE(plan->column_tiles * plan->parts, 1216u);
+  EXPECT_GE(plan->column_tiles * plan->groups * 4, 1000u);
+  EXPECT_EQ(plan->parts * plan->vectors, 512u);
+  EXPECT_LT(plan->cycles, 3000u);
+  EXPECT_FALSE(plan_vector_product(graph::Type::f16, 1, 2044, 1000, limits));
+  EXPECT_FALSE(plan_vector_product(graph::Type::f16, 5, 2048, 1000, limits));
+  limits.weight_bytes = 2000;
+  EXPECT_FALSE(plan_vector_product(graph::Type::f16, 1, 2048, 1000, limits));
+}
 
 }  // namespace
 }  // namespace tessera::nn
