@@ -50,17 +50,17 @@
   X_FNOP STEP1(X_LDST(p0, p10, X_STEP_8, X_STEP_8)) STEP0(X_LDST(p4, p10, X_STEP_8, X_STEP_8)) \
       X_PAIR(X_SSET(0, in1, zero), X_FNOP) STEP1(LAST_STORE) X_PAIR(LAST_STORE, X_FNOP)
 
-/* y[i] = function of x[i] for n vectors. */
-#define UNARY_LOOP(x, out, n_vectors, STEP0, STEP1, LENGTH)                              \
-  uint32_t n_ = n_vectors;                                                               \
-  void* const result_ = out;                                                             \
-  x_sset(0, x, 0);                                                                       \
-  x_sset(2, result_, 0);                                                                 \
-  if (n_ & 1) x_block(X_NONE, X_NONE, X_USES(p0, p10, p12, p14), ODD_UNARY(STEP0));           \
-  n_ >>= 1;                                                                              \
-  if (n_)                                                                                \
-    x_block(X_NONE, (X_INX(in0, n_ - 1), X_INX(in1, result_)), X_USES(p0, p4, p10, p12, p14), \
-            EVEN_UNARY(STEP0, STEP1, LENGTH));
+/* y[i] = function of x[i] for n vectors; `uses`: what the steps change (X_USES). */
+#define UNARY_LOOP_USING(x, out, n_vectors, STEP0, STEP1, LENGTH, uses)                                              \
+  uint32_t n_ = n_vectors;                                                                                           \
+  void* const result_ = out;                                                                                         \
+  x_sset(0, x, 0);                                                                                                   \
+  x_sset(2, result_, 0);                                                                                             \
+  if (n_ & 1) x_block(X_NONE, X_NONE, uses, ODD_UNARY(STEP0));                                                       \
+  n_ >>= 1;                                                                                                          \
+  if (n_) x_block(X_NONE, (X_INX(in0, n_ - 1), X_INX(in1, result_)), uses, EVEN_UNARY(STEP0, STEP1, LENGTH));
+#define UNARY_LOOP(x, out, n_vectors, STEP0, STEP1, LENGTH) \
+  UNARY_LOOP_USING(x, out, n_vectors, STEP0, STEP1, LENGTH, X_USES(p0, p4, p10, p12, p14))
 
 /* By the sign, so that NaNs stay: negative numbers and -0 give +0. p12 is zero. */
 #define RELU_F32_0(main) X_PAIR(main, X_SEL_F32V2(p10, p0, p12, p0))
