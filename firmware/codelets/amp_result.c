@@ -262,5 +262,5 @@ static f32 result_limited(f32 sum, uint32_t mode, const f32* limits) {
 #define RESULT_COMMA ,
 RESULT(AmpResult_f16, f16, NONE, 4, NONE)
 RESULT(AmpResult_f32, f32, NONE, 5, NONE)
-RESULT(AmpResultAdd_f16, f16, f16, 4, ADD, RESULT_COMMA IN(f16, addend, 8))
-RESULT(AmpResultAdd_f32, f32, f32, 5, ADD, RESULT_COMMA IN(f32, addend, 8))
+RESULT(AmpResultAdd_f16, f16, f16, 4, ADD, RESULT_COMMA IN_ELEMENTWISE(f16, addend, 8))
+RESULT(AmpResultAdd_f32, f32, f32, 5, ADD, RESULT_COMMA IN_ELEMENTWISE(f32, addend, 8))

@@ -8,7 +8,7 @@
 /* OP(p, q) gives the result element. Name: y[i] = a[i] op b[i]. Name_scalar: b is one element. Name_scalar_left: a is.
  * Name_rows: rows of `columns` elements; strides from row to row and steps within a row in elements, 0 to broadcast. */
 #define BINARY(Name, tin, tout, OP)                                                                                  \
-  VERTEX(Name, IN(tin, a), IN(tin, b), OUT_SPAN(tout, y)) {                                                          \
+  VERTEX(Name, IN_ELEMENTWISE(tin, a), IN_ELEMENTWISE(tin, b), OUT_SPAN(tout, y)) {                                  \
     const tin *a = state->a, *b = state->b;                                                                          \
     tout* y = state->y.data;                                                                                         \
     uint32_t n = state->y.count;                                                                                     \
@@ -18,7 +18,7 @@
     }                                                                                                                \
     for (; n; --n, ++a, ++b, ++y) *y = OP(*a, *b);                                                                   \
   }                                                                                                                  \
-  VERTEX(Name##_scalar, IN(tin, a), IN(tin, b), OUT_SPAN(tout, y)) {                                                 \
+  VERTEX(Name##_scalar, IN_ELEMENTWISE(tin, a), IN(tin, b), OUT_SPAN(tout, y)) {                                     \
     const tin* a = state->a;                                                                                         \
     const tin b = *state->b;                                                                                         \
     tout* y = state->y.data;                                                                                         \
@@ -29,7 +29,7 @@
     }                                                                                                                \
     for (; n; --n, ++a, ++y) *y = OP(*a, b);                                                                         \
   }                                                                                                                  \
-  VERTEX(Name##_scalar_left, IN(tin, a), IN(tin, b), OUT_SPAN(tout, y)) {                                            \
+  VERTEX(Name##_scalar_left, IN(tin, a), IN_ELEMENTWISE(tin, b), OUT_SPAN(tout, y)) {                                \
     const tin a = *state->a;                                                                                         \
     const tin* b = state->b;                                                                                         \
     tout* y = state->y.data;                                                                                         \
@@ -55,7 +55,7 @@
 
 /* y[i] = OP(x[i]). */
 #define UNARY(Name, tin, tout, OP)                                           \
-  VERTEX(Name, IN(tin, x), OUT_SPAN(tout, y)) {                              \
+  VERTEX(Name, IN_ELEMENTWISE(tin, x), OUT_SPAN(tout, y)) {                  \
     const tin* x = state->x;                                                 \
     tout* y = state->y.data;                                                 \
     uint32_t n = state->y.count;                                             \
@@ -68,7 +68,7 @@
 
 /* The same without unrolling, for long operations. */
 #define UNARY_LONG(Name, tin, tout, OP)                              \
-  VERTEX(Name, IN(tin, x), OUT_SPAN(tout, y)) {                      \
+  VERTEX(Name, IN_ELEMENTWISE(tin, x), OUT_SPAN(tout, y)) {          \
     const tin* x = state->x;                                         \
     tout* y = state->y.data;                                         \
     for (uint32_t n = state->y.count; n; --n, ++x, ++y) *y = OP(*x); \

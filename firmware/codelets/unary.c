@@ -13,7 +13,7 @@ static inline u32 relu_bits(u32 bits) { return (i32)bits >= 0 || bits > 0xff8000
 
 /* Bit operations on f32 data: the fields are f32, the loads and stores of words. */
 #define UNARY_BITS(Name, OP)                                                \
-  VERTEX(Name, IN(f32, x), OUT_SPAN(f32, y)) {                              \
+  VERTEX(Name, IN_ELEMENTWISE(f32, x), OUT_SPAN(f32, y)) {                              \
     const tessera_word* x = (const tessera_word*)state->x;                  \
     tessera_word* y = (tessera_word*)state->y.data;                         \
     uint32_t n = state->y.count;                                            \

@@ -22,8 +22,11 @@ struct Story {
   std::uint64_t weights = 0, weight_bytes = 0;          // tensor arithmetic
   std::uint64_t activations = 0, activation_bytes = 0;  // of every node
   std::uint64_t product_results = 0;                    // of nodes that multiply
-  std::uint32_t planned_bytes = 0;                      // SRAM of a tile that the lowering planned for
-  compiler::MemoryMeasure measured;
+  /// Weights where they are used, or in one copy and sent there before each use.
+  struct Way {
+    std::uint32_t planned_bytes = 0;  // SRAM of a tile that the lowering planned for
+    compiler::MemoryMeasure measured;
+  } resident, once;
 };
 
 /// Elements and bytes by the model alone, whatever computes it.
@@ -45,8 +48,10 @@ void count_tensors(const model::Model& model, Story& story) {
 }
 
 /// Plans for the platform's tiles; if none fits, for larger ones.
-nn::Lowered lower_for_measure(const model::Model& model, const Platform& platform, std::uint32_t& planned) {
+nn::Lowered lower_for_measure(const model::Model& model, const Platform& platform, bool weights_once,
+                              std::uint32_t& planned) {
   nn::Options options;
+  options.weights_once = weights_once;
   options.tiles = platform.tiles;
   for (options.sram_bytes = platform.sram_bytes;; options.sram_bytes *= 4) {
     planned = options.sram_bytes;
@@ -58,14 +63,26 @@ nn::Lowered lower_for_measure(const model::Model& model, const Platform& platfor
   }
 }
 
+/// One variant and way at a time: what it took is given back before the next.
 Story measure(const Context& context, const std::string& name, const std::string& title, const InputOptions& inputs,
-              const Platform& platform) {
+              const Platform& platform, Progress& progress) {
   Story story;
   story.title = title;
   const LoadedModel loaded = load_model(context, name, inputs);
   count_tensors(loaded.model, story);
-  const nn::Lowered lowered = lower_for_measure(loaded.model, platform, story.planned_bytes);
-  story.measured = compiler::measure_memory(lowered.graph, platform, CodeletLibrary::builtin());
+  for (const bool once : {false, true}) {
+    const std::string what = title + (once ? ", weights once: " : ", weights resident: ");
+    progress.phase(what + "lowering");
+    progress.update(0, 0, 0);
+    Story::Way& way = once ? story.once : story.resident;
+    const nn::Lowered lowered = lower_for_measure(loaded.model, platform, once, way.planned_bytes);
+    way.measured =
+        compiler::measure_memory(lowered.graph, platform, CodeletLibrary::builtin(), [&](const std::string& pass) {
+          Shutdown::check();
+          progress.phase(what + pass);
+          progress.update(0, 0, 0);
+        });
+  }
   return story;
 }
 
@@ -101,28 +118,35 @@ nlohmann::ordered_json to_json(const compiler::DataMemory& memory) {
   return {{"all_tiles", memory.all_tiles}, {"fullest", memory.fullest}, {"tile", memory.tile}};
 }
 
-nlohmann::ordered_json to_json(const Story& story) {
-  const compiler::MemoryMeasure& m = story.measured;
-  return {{"title", story.title},
-          {"weights", story.weights},
-          {"weight_bytes", story.weight_bytes},
-          {"activations", story.activations},
-          {"activation_bytes", story.activation_bytes},
-          {"product_results", story.product_results},
-          {"planned_for_tile_bytes", story.planned_bytes},
-          {"tiles", m.tiles},
-          {"sram_bytes", m.sram_bytes},
+nlohmann::ordered_json to_json(const Story::Way& way) {
+  const compiler::MemoryMeasure& m = way.measured;
+  return {{"planned_for_tile_bytes", way.planned_bytes},
           {"constants_once", m.constants_once},
           {"constants", m.constants},
           {"kept", m.kept},
           {"variables", m.variables},
           {"live", m.live},
           {"peak", m.peak},
-          {"without_reuse", to_json(m.none)},
+          {"without_sharing", to_json(m.none)},
+          {"in_place", to_json(m.in_place_alone)},
           {"with_reuse", to_json(m.reused)},
           {"with_reuse_and_in_place", to_json(m.in_place)},
+          {"places_taken_over", m.turnovers},
           {"program_bytes", m.program_bytes},
           {"missing", m.missing()}};
+}
+
+nlohmann::ordered_json to_json(const Story& story) {
+  return {{"title", story.title},
+          {"weights", story.weights},
+          {"weight_bytes", story.weight_bytes},
+          {"activations", story.activations},
+          {"activation_bytes", story.activation_bytes},
+          {"product_results", story.product_results},
+          {"tiles", story.resident.measured.tiles},
+          {"sram_bytes", story.resident.measured.sram_bytes},
+          {"weights_resident", to_json(story.resident)},
+          {"weights_once", to_json(story.once)}};
 }
 
 std::string mega(std::uint64_t bytes) { return fmt::format("{:.1f} MB", 1e-6 * static_cast<double>(bytes)); }
@@ -136,50 +160,80 @@ double factor(const compiler::MemoryMeasure& m, const compiler::DataMemory& memo
                                    : 0.0;
 }
 
-void print_table(const Context& context, const std::vector<Story>& stories) {
-  const auto row = [&](const std::string& name, const std::function<std::string(const Story&)>& cell) {
-    std::string line = fmt::format("{:<44}", name);
-    for (const Story& story : stories) line += fmt::format(" {:>15}", cell(story));
-    context.print(line);
-  };
-  using Figure = std::string (*)(std::uint64_t);
-  const auto plain = [&](const std::string& name, Figure text, std::uint64_t Story::*member) {
-    row(name, [&](const Story& s) { return text(s.*member); });
-  };
-  const auto measured = [&](const std::string& name, std::uint64_t compiler::MemoryMeasure::*member) {
-    row(name, [&](const Story& s) { return mega(s.measured.*member); });
-  };
-  row("", [](const Story& s) { return s.title; });
-  context.print("By the model's tensors alone (arithmetic)");
-  plain("  weights", millions, &Story::weights);
-  plain("    bytes", mega, &Story::weight_bytes);
-  plain("  activations: results of all nodes", millions, &Story::activations);
-  plain("    bytes", mega, &Story::activation_bytes);
-  plain("    of it results of products", millions, &Story::product_results);
-  context.print("By the compiler's liveness and allocation, all tiles together");
-  measured("  constants (weights, tables), one copy", &compiler::MemoryMeasure::constants_once);
-  measured("  constants as they lie on the tiles", &compiler::MemoryMeasure::constants);
-  measured("  variables, each with memory of its own", &compiler::MemoryMeasure::variables);
-  measured("  live at once at most, constants included", &compiler::MemoryMeasure::live);
-  row("  total without reuse", [](const Story& s) { return mega(s.measured.none.all_tiles); });
-  row("  total with reuse", [](const Story& s) { return mega(s.measured.reused.all_tiles); });
-  row("  total with reuse and in place", [](const Story& s) { return mega(s.measured.in_place.all_tiles); });
-  row("    less memory for variables by reuse",
-      [](const Story& s) { return fmt::format("{:.2f} times", factor(s.measured, s.measured.reused)); });
-  row("    by reuse and in place",
-      [](const Story& s) { return fmt::format("{:.2f} times", factor(s.measured, s.measured.in_place)); });
-  context.print("The fullest tile: data and program, without exchange tables and run lists");
-  row("  needs", [](const Story& s) { return kibi(s.measured.in_place.fullest + s.measured.program_bytes); });
-  row("  has", [](const Story& s) { return kibi(s.measured.sram_bytes); });
-  row("  fits",
-      [](const Story& s) { return s.measured.missing() == 0 ? "yes" : "no, " + kibi(s.measured.missing()) + " less"; });
-  for (const Story& story : stories)
-    if (story.planned_bytes > story.measured.sram_bytes)
-      context.print(fmt::format("{}: no plan fits tiles of {}; this is the plan for {}", story.title,
-                                kibi(story.measured.sram_bytes), kibi(story.planned_bytes)));
-  for (const Story& story : stories)
-    context.print(fmt::format("{}: most is live in {}", story.title, story.measured.peak));
-}
+class Table {
+ public:
+  Table(const Context& context, const std::vector<Story>& stories) : context_(context), stories_(stories) {}
+
+  void print() const {
+    row("", [](const Story& s) { return s.title; });
+    context_.print("By the model's tensors alone (arithmetic)");
+    row("  weights", [](const Story& s) { return millions(s.weights); });
+    row("    bytes", [](const Story& s) { return mega(s.weight_bytes); });
+    row("  activations: results of all nodes", [](const Story& s) { return millions(s.activations); });
+    row("    bytes", [](const Story& s) { return mega(s.activation_bytes); });
+    row("    of it results of products", [](const Story& s) { return millions(s.product_results); });
+    context_.print("Weights resident on every tile that uses them, by the compiler's liveness and allocation");
+    way(&Story::resident);
+    context_.print("Weights in one copy over all tiles, sent to their users before each use, likewise");
+    way(&Story::once);
+    notes(&Story::resident, "weights resident");
+    notes(&Story::once, "weights once");
+  }
+
+ private:
+  using Measure = compiler::MemoryMeasure;
+
+  void row(const std::string& name, const std::function<std::string(const Story&)>& cell) const {
+    std::string line = fmt::format("{:<46}", name);
+    for (const Story& story : stories_) line += fmt::format(" {:>15}", cell(story));
+    context_.print(line);
+  }
+
+  void way(Story::Way Story::*way) const {
+    const auto figure = [&](const std::string& name, std::uint64_t Measure::*member) {
+      row(name, [&](const Story& s) { return mega((s.*way).measured.*member); });
+    };
+    const auto total = [&](const std::string& name, compiler::DataMemory Measure::*member) {
+      row(name, [&](const Story& s) { return mega(((s.*way).measured.*member).all_tiles); });
+    };
+    const auto shrinks = [&](const std::string& name, compiler::DataMemory Measure::*member) {
+      row(name, [&](const Story& s) {
+        return fmt::format("{:.2f} times", factor((s.*way).measured, (s.*way).measured.*member));
+      });
+    };
+    figure("  constants (weights, tables) with all copies", &Measure::constants);
+    figure("  variables (activations, operands, sums)", &Measure::variables);
+    total("  all data, nothing shared", &Measure::none);
+    total("  in place, without reuse", &Measure::in_place_alone);
+    total("  with reuse, not in place", &Measure::reused);
+    total("  with reuse and in place: the peak", &Measure::in_place);
+    figure("    live at once at most", &Measure::live);
+    shrinks("  variables shrink in place alone", &Measure::in_place_alone);
+    shrinks("    by reuse alone", &Measure::reused);
+    shrinks("    by both", &Measure::in_place);
+    row("  fullest tile: data and program",
+        [&](const Story& s) { return kibi((s.*way).measured.in_place.fullest + (s.*way).measured.program_bytes); });
+    row("    fits (without tables and lists)",
+        [&](const Story& s) { return std::string((s.*way).measured.missing() == 0 ? "yes" : "no"); });
+  }
+
+  void notes(Story::Way Story::*way, const std::string& name) const {
+    for (const Story& story : stories_) {
+      const Story::Way& w = story.*way;
+      const Measure& m = w.measured;
+      context_.print(fmt::format("{}, {}: most is live in {}", story.title, name, m.peak));
+      if (m.missing() != 0)
+        context_.print(
+            fmt::format("  {} bytes too many on tile {}, of {}", m.missing(), m.in_place.tile, m.sram_bytes));
+      if (w.planned_bytes > m.sram_bytes)
+        context_.print(fmt::format("  no plan fits tiles of {}; this is the plan for {}", kibi(m.sram_bytes),
+                                   kibi(w.planned_bytes)));
+    }
+  }
+
+  const Context& context_;
+  const std::vector<Story>& stories_;
+};
 
 void print_public_figures(const Context& context) {
   context.print("Public figures for ResNet-50, for comparison:");
@@ -196,15 +250,15 @@ void tell_memory(Context& context, const MemoryStoryOptions& options) {
   std::vector<Story> stories;
   auto& json = context.result["memory_story"] = nlohmann::ordered_json::array();
   for (const auto& [name, title] : variants(context, options)) {
-    progress.phase("measuring " + title);
     Shutdown::check();
-    stories.push_back(measure(context, name, title, options.inputs, platform));
+    stories.push_back(measure(context, name, title, options.inputs, platform, progress));
     json.push_back(to_json(stories.back()));
   }
   progress.finish();
   context.print(fmt::format("memory      {} on platform {}: {} tiles of {}", options.model, platform.name,
-                            stories.front().measured.tiles, kibi(stories.front().measured.sram_bytes)));
-  print_table(context, stories);
+                            stories.front().resident.measured.tiles,
+                            kibi(stories.front().resident.measured.sram_bytes)));
+  Table(context, stories).print();
   if (options.model.rfind("example:resnet50", 0) == 0) print_public_figures(context);
 }
 

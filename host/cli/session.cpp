@@ -40,6 +40,12 @@ compiler::Options compiler_options(const model::Model& model, const CompileSetti
 }  // namespace
 
 void CompileSettings::add_to(CLI::App& app) {
+  app.add_option_function<std::string>(
+         "--weights", [this](const std::string& choice) { weights_once = choice == "once"; },
+         "resident: constant weights of products lie on every tile that uses them (default); once: in one copy over "
+         "all tiles, sent before each use, for less memory and more cycles")
+      ->check(CLI::IsMember({"resident", "once"}))
+      ->type_name("WAY");
   app.add_option("--chunk", chunk, "Rows of the batch a step; 0: chosen by cost")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40))
       ->type_name("N");
@@ -85,6 +91,7 @@ CompiledModel compile_model(const model::Model& model, const Platform& platform,
   lowering.sram_bytes = platform.sram_bytes;
   lowering.chunk = settings.chunk;
   lowering.tap_nodes = settings.tap_nodes;
+  lowering.weights_once = settings.weights_once;
   lowering.replicas = settings.replica_count(platform.ipus());
   Shutdown::check();
   nn::Lowered lowered = nn::lower(model, lowering);

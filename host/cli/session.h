@@ -32,6 +32,7 @@ struct CompiledModel {
 struct CompileSettings {
   std::int64_t chunk = 0;      ///< --chunk: rows a step of the batch loop; 0: by cost
   std::string replicas = "1";  ///< --replicas: IPUs that share the batch, or all
+  bool weights_once = false;   ///< --weights once: sent before each use; else resident copies
   bool tap_nodes = false;      ///< read every node's result while the program runs (--check)
   std::string dump_directory;  ///< --dump-passes: one JSON file a pass
 

@@ -67,6 +67,7 @@ class TileAllocator {
       return a.always != b.always ? a.always : a.bytes > b.bytes;
     });
     memory.lowest = sram_end_;
+    in_use_.assign(holes_.size(), 0);
     std::vector<const Block*> taken;
     for (std::size_t i = 0; i < blocks.size(); ++i) {
       Block& block = blocks[i];
@@ -84,13 +85,11 @@ class TileAllocator {
       std::sort(taken.begin(), taken.end(), [](const Block* a, const Block* b) {
         return a->end() != b->end() ? a->end() > b->end() : a->variables.front() < b->variables.front();
       });
-      if (in_hole(block, taken)) {
-        memory.in_holes += block.bytes;
-        continue;
-      }
+      if (in_hole(block, taken)) continue;
       block.address = highest(sram_end_, block, taken);
       memory.lowest = std::min(memory.lowest, block.address);
     }
+    for (const std::uint64_t bytes : in_use_) memory.in_holes += bytes;
   }
 
  private:
@@ -133,12 +132,14 @@ class TileAllocator {
     return true;
   }
 
-  bool in_hole(Block& block, const std::vector<const Block*>& taken) const {
-    for (const AddressRange& hole : holes_) {
+  bool in_hole(Block& block, const std::vector<const Block*>& taken) {
+    for (std::size_t h = 0; h < holes_.size(); ++h) {
+      const AddressRange& hole = holes_[h];
       if (hole.end - hole.begin < block.bytes) continue;
       const std::int64_t at = highest(hole.end, block, taken);
       if (at < static_cast<std::int64_t>(hole.begin)) continue;
       block.address = at;
+      in_use_[h] = std::max(in_use_[h], static_cast<std::uint64_t>(static_cast<std::int64_t>(hole.end) - at));
       return true;
     }
     return false;
@@ -172,6 +173,7 @@ class TileAllocator {
   std::int64_t sram_end_;
   const std::vector<AddressRange>& holes_;
   bool reuse_;
+  std::vector<std::uint64_t> in_use_;  ///< bytes of each hole, from its end
 };
 
 }  // namespace

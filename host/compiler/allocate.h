@@ -24,7 +24,7 @@ struct TileMemory {
   std::uint64_t always = 0;               ///< bytes of those that live all the time
   std::uint64_t bound = 0;                ///< largest sum of what is live at one point: no allocation can do with less
   std::size_t peak_point = 0;             ///< Liveness::points index of that point
-  std::uint64_t in_holes = 0;             ///< bytes placed in code holes
+  std::uint64_t in_holes = 0;             ///< bytes of code holes in use
   std::uint64_t constants = 0, kept = 0;  ///< bytes of constants; of other variables that live all the time
   std::vector<std::uint32_t> live_at;     ///< bytes of what is live, by point
   std::uint64_t in_place = 0;             ///< bytes of variables that stand where another died

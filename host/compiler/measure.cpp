@@ -61,10 +61,18 @@ void add_liveness(MemoryMeasure& measure, const Ir& ir, const Liveness& liveness
 
 }  // namespace
 
-MemoryMeasure measure_memory(const graph::Graph& graph, const Platform& platform, const CodeletLibrary& library) {
+MemoryMeasure measure_memory(const graph::Graph& graph, const Platform& platform, const CodeletLibrary& library,
+                             const std::function<void(const std::string&)>& progress) {
+  const auto pass = [&](const std::string& name) {
+    if (progress) progress(name);
+  };
+  pass("validate");
   graph::validate(graph);
   Ir ir(graph);
+  pass("lower");
   lower(ir, library);
+  for (ExchangeStep& step : ir.exchanges) std::vector<WordMove>().swap(step.moves);  // what is moved, not where
+  pass("liveness");
   const Liveness liveness = analyse_liveness(ir);
   const Control control = generate_control(ir, kSramBase + start_region::kBytes, {kSramBase, kSramBase},
                                            std::vector<std::uint32_t>(ir.exchanges.size(), 1));
@@ -75,9 +83,16 @@ MemoryMeasure measure_memory(const graph::Graph& graph, const Platform& platform
   const Address behind = align_region(align_region(code.image.end) + 4 * static_cast<Address>(control.slots.size()));
   measure.program_bytes = behind - kSramBase + kWorkers * code.worker_stack + kSupervisorStackBytes;
   add_liveness(measure, ir, liveness);
+  const std::vector<InPlace> pairs = find_in_place(ir, liveness);
+  measure.turnovers = pairs.size();
+  pass("allocate without sharing");
   measure.none = place(ir, liveness, platform, code, {false, {}}, measure.live_fullest);
+  pass("allocate in place");
+  measure.in_place_alone = place(ir, liveness, platform, code, {false, pairs}, measure.live_fullest);
+  pass("allocate with reuse");
   measure.reused = place(ir, liveness, platform, code, {true, {}}, measure.live_fullest);
-  measure.in_place = place(ir, liveness, platform, code, {true, find_in_place(ir, liveness)}, measure.live_fullest);
+  pass("allocate with both");
+  measure.in_place = place(ir, liveness, platform, code, {true, pairs}, measure.live_fullest);
   return measure;
 }
 

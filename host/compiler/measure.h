@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -30,7 +31,9 @@ struct MemoryMeasure {
   std::uint64_t live = 0;                 ///< on all tiles at the point where it is most, what lives always included
   std::uint64_t live_fullest = 0;         ///< on one tile at its own worst point: no allocation can do with less
   std::string peak;                       ///< step in which `live` is
-  DataMemory none, reused, in_place;      ///< no reuse; reuse; reuse and in place
+  /// No sharing; places taken over in place, no other reuse; reuse alone; both.
+  DataMemory none, in_place_alone, reused, in_place;
+  std::size_t turnovers = 0;  ///< pairs of variables of which one takes the other's place on some tiles
 
   /// Bytes of a tile that are missing in the best way; 0 if it fits as far as it was measured.
   [[nodiscard]] std::uint64_t missing() const {
@@ -39,8 +42,10 @@ struct MemoryMeasure {
   }
 };
 
-/// Throws Error: usage (the graph is wrong), unsupported. Never does_not_fit.
+/// progress: called with the name of each pass before it. Throws Error: usage (the graph is wrong), unsupported. Never
+/// does_not_fit.
 [[nodiscard]] MemoryMeasure measure_memory(const graph::Graph& graph, const Platform& platform,
-                                           const CodeletLibrary& library);
+                                           const CodeletLibrary& library,
+                                           const std::function<void(const std::string&)>& progress = {});
 
 }  // namespace tessera::compiler

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -83,6 +84,9 @@ void append_run(std::vector<Box>& boxes, const Shape& shape, const std::vector<s
     Box box;
     box.variable = run.variable;
     box.offset = run.first;
+    box.origin.assign(shape.size(), 0);
+    box.extent.assign(shape.size(), 1);
+    box.stride.assign(shape.size(), 0);
     std::uint64_t rest = run.begin;
     std::uint64_t taken = 1;
     for (std::size_t k = 0; k < shape.size(); ++k) {
@@ -91,9 +95,9 @@ void append_run(std::vector<Box>& boxes, const Shape& shape, const std::vector<s
       std::uint64_t extent = 1;
       if (k == axis) extent = std::min(run.count / inner[k], shape[k] - index);
       if (k > axis) extent = shape[k];
-      box.origin.push_back(k > axis ? 0 : index);
-      box.extent.push_back(extent);
-      box.stride.push_back(run.stride * static_cast<std::int64_t>(inner[k]));
+      box.origin[k] = k > axis ? 0 : index;
+      box.extent[k] = extent;
+      box.stride[k] = run.stride * static_cast<std::int64_t>(inner[k]);
       taken *= extent;
     }
     append(boxes, std::move(box));
@@ -195,6 +199,10 @@ std::uint64_t element_count(const Shape& shape) {
   return std::accumulate(shape.begin(), shape.end(), std::uint64_t{1}, std::multiplies<>());
 }
 
+std::uint64_t element_count(const Axes<std::uint64_t>& extent) {
+  return std::accumulate(extent.begin(), extent.end(), std::uint64_t{1}, std::multiplies<>());
+}
+
 std::string to_string(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
 
 std::uint64_t flat_index(const Shape& shape, const Shape& index) {
@@ -208,7 +216,9 @@ Tensor::Tensor(Type type, Shape shape, VariableId variable) : type_(type), shape
   box.variable = variable;
   box.origin.assign(shape_.size(), 0);
   box.extent = shape_;
-  for (const std::uint64_t n : inner_sizes(shape_)) box.stride.push_back(static_cast<std::int64_t>(n));
+  box.stride.assign(shape_.size(), 0);
+  const std::vector<std::uint64_t> inner = inner_sizes(shape_);
+  for (std::size_t k = 0; k < inner.size(); ++k) box.stride[k] = static_cast<std::int64_t>(inner[k]);
   std::vector<Box> boxes;
   append(boxes, std::move(box));
   boxes_ = std::make_shared<const std::vector<Box>>(std::move(boxes));
@@ -306,10 +316,13 @@ Tensor Tensor::permute(const std::vector<std::size_t>& permutation) const {
     Box turned;
     turned.variable = box.variable;
     turned.offset = box.offset;
-    for (const std::size_t k : permutation) {
-      turned.origin.push_back(box.origin[k]);
-      turned.extent.push_back(box.extent[k]);
-      turned.stride.push_back(box.stride[k]);
+    turned.origin.assign(rank(), 0);
+    turned.extent.assign(rank(), 1);
+    turned.stride.assign(rank(), 0);
+    for (std::size_t k = 0; k < rank(); ++k) {
+      turned.origin[k] = box.origin[permutation[k]];
+      turned.extent[k] = box.extent[permutation[k]];
+      turned.stride[k] = box.stride[permutation[k]];
     }
     append(boxes, std::move(turned));
   }
@@ -336,28 +349,26 @@ Tensor Tensor::reverse(std::size_t axis) const {
 
 Tensor Tensor::expand(std::size_t axis) const {
   if (axis > rank()) bad_view(fmt::format("new axis {} of a tensor of rank {}", axis, rank()), describe());
-  const auto at = static_cast<std::ptrdiff_t>(axis);
   Shape shape = shape_;
-  shape.insert(shape.begin() + at, 1);
+  shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), 1);
   std::vector<Box> boxes = *boxes_;
   for (Box& box : boxes) {
-    box.origin.insert(box.origin.begin() + at, 0);
-    box.extent.insert(box.extent.begin() + at, 1);
-    box.stride.insert(box.stride.begin() + at, 0);
+    box.origin.insert(axis, 0);
+    box.extent.insert(axis, 1);
+    box.stride.insert(axis, 0);
   }
   return {type_, std::move(shape), std::move(boxes)};
 }
 
 Tensor Tensor::squeeze(std::size_t axis) const {
   if (axis >= rank() || shape_[axis] != 1) bad_view(fmt::format("squeeze of axis {}", axis), describe());
-  const auto at = static_cast<std::ptrdiff_t>(axis);
   Shape shape = shape_;
-  shape.erase(shape.begin() + at);
+  shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis));
   std::vector<Box> boxes = *boxes_;
   for (Box& box : boxes) {
-    box.origin.erase(box.origin.begin() + at);
-    box.extent.erase(box.extent.begin() + at);
-    box.stride.erase(box.stride.begin() + at);
+    box.origin.erase(axis);
+    box.extent.erase(axis);
+    box.stride.erase(axis);
   }
   return {type_, std::move(shape), std::move(boxes)};
 }
@@ -415,7 +426,27 @@ Tensor Tensor::concat(const std::vector<Tensor>& parts, std::size_t axis) {
     }
     shape[axis] += part.shape_[axis];
   }
+  boxes.shrink_to_fit();
   return {first.type_, std::move(shape), std::move(boxes)};
+}
+
+Tensor Tensor::of_runs(Type type, const std::vector<Run>& runs) {
+  std::vector<Box> boxes;
+  boxes.reserve(runs.size());
+  std::uint64_t elements = 0;
+  for (const Run& run : runs) {
+    if (run.begin != elements) throw std::logic_error("runs of a tensor with a gap");
+    Box box;
+    box.origin = {run.begin};
+    box.extent = {run.count};
+    box.stride = {run.stride};
+    box.variable = run.variable;
+    box.offset = run.first;
+    append(boxes, std::move(box));
+    elements += run.count;
+  }
+  boxes.shrink_to_fit();
+  return {type, {elements}, std::move(boxes)};
 }
 
 void Tensor::for_each_run(const std::function<void(const Run&)>& f) const {
@@ -473,16 +504,52 @@ bool Tensor::contiguous() const {
   return all.size() == 1 && (all[0].count == 1 || all[0].stride == 1);
 }
 
-bool Tensor::aliases_itself() const {
-  std::map<VariableId, std::vector<bool>> seen;
-  for (const Run& run : runs()) {
-    std::vector<bool>& marks = seen[run.variable];
+namespace {
+
+/// Elements from the first to the last of a run.
+struct Reach {
+  std::int64_t low = 0, high = 0;
+  bool dense = true;
+};
+
+/// Whether two runs of one variable name one element, marked one by one.
+bool marked_twice(const std::vector<Run>& runs, VariableId variable) {
+  std::vector<bool> marks;
+  for (const Run& run : runs) {
+    if (run.variable != variable) continue;
     for (std::uint64_t i = 0; i < run.count; ++i) {
       const auto element = static_cast<std::size_t>(run.first + static_cast<std::int64_t>(i) * run.stride);
       if (element >= marks.size()) marks.resize(std::max(element + 1, 2 * marks.size()), false);
       if (marks[element]) return true;
       marks[element] = true;
     }
+  }
+  return false;
+}
+
+}  // namespace
+
+bool Tensor::aliases_itself() const {
+  const std::vector<Run> all = runs();
+  std::map<VariableId, std::vector<Reach>> reaches;
+  for (const Run& run : all) {
+    if (run.count > 1 && run.stride == 0) return true;
+    const std::int64_t last = run.first + static_cast<std::int64_t>(run.count - 1) * run.stride;
+    reaches[run.variable].push_back(
+        {std::min(run.first, last), std::max(run.first, last), run.count == 1 || std::abs(run.stride) == 1});
+  }
+  for (auto& [variable, list] : reaches) {
+    std::sort(list.begin(), list.end(), [](const Reach& a, const Reach& b) { return a.low < b.low; });
+    const Reach* far = nullptr;  // reaches farthest
+    bool woven = false;          // runs reach into each other without a certain meeting
+    for (const Reach& r : list) {
+      if (far != nullptr && far->high >= r.low) {
+        if (far->dense && r.dense) return true;
+        woven = true;
+      }
+      if (far == nullptr || r.high > far->high) far = &r;
+    }
+    if (woven && marked_twice(all, variable)) return true;
   }
   return false;
 }

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "host/graph/axes.h"
 #include "host/graph/type.h"
 
 namespace tessera::graph {
@@ -19,6 +20,7 @@ using Shape = std::vector<std::uint64_t>;
 
 /// Number of elements; 1 for a scalar (rank 0).
 [[nodiscard]] std::uint64_t element_count(const Shape& shape);
+[[nodiscard]] std::uint64_t element_count(const Axes<std::uint64_t>& extent);
 /// "[3, 4]".
 [[nodiscard]] std::string to_string(const Shape& shape);
 
@@ -33,10 +35,10 @@ struct VariableId {
 /// A box of a tensor's index space that maps affinely to one variable: index i (inside origin..origin+extent) is
 /// element offset + sum of (i - origin) * stride. Strides may be 0 (broadcast) or negative (reverse).
 struct Box {
-  Shape origin, extent;
+  Axes<std::uint64_t> origin, extent;
   VariableId variable;
   std::int64_t offset = 0;
-  std::vector<std::int64_t> stride;
+  Axes<std::int64_t> stride;
 };
 
 /// A run in row-major order of a tensor: flat elements begin .. begin+count are variable elements
@@ -95,6 +97,8 @@ class Tensor {
   [[nodiscard]] Tensor reinterpret(Type type) const;
   /// Parts side by side along an axis; same type, rank and other extents.
   [[nodiscard]] static Tensor concat(const std::vector<Tensor>& parts, std::size_t axis = 0);
+  /// A flat tensor of these runs, one behind the other in order of `begin` without gaps.
+  [[nodiscard]] static Tensor of_runs(Type type, const std::vector<Run>& runs);
   /// The same view over other variables, of this type: elements keep their place. `to` gives the new variable for each
   /// one of the view; it must have at least as many elements.
   [[nodiscard]] Tensor rebased(Type type, const std::function<VariableId(VariableId)>& to) const;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "host/graph/graph.h"
@@ -100,10 +101,10 @@ class Validator {
         f(first, first + (dense ? run.count : 1));
       }
     };
-    bool shared = false;
-    for (const Box& box : a.boxes()) {
-      for (const Box& other : b.boxes()) shared = shared || box.variable == other.variable;
-    }
+    std::set<VariableId> of_a;
+    for (const Box& box : a.boxes()) of_a.insert(box.variable);
+    const bool shared = std::any_of(b.boxes().begin(), b.boxes().end(),
+                                    [&](const Box& box) { return of_a.count(box.variable) != 0; });
     if (!shared) return;
     a.for_each_run([&](const Run& run) {
       each(run, [&](std::uint64_t from, std::uint64_t to) { ranges[run.variable].emplace_back(from, to); });

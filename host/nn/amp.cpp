@@ -329,11 +329,25 @@ class AmpLowering {
               index += set;
             }
     }
+    if (t_.weights_once) return send_sets(std::move(data), elements);
     const Tensor tensor = graph_.add_repeated_constant(p_.type, {u(plan_.splits()), u(elements)}, std::move(data),
                                                        u(plan_.field_blocks()), name_ + " weights");
     const Tensor flat = tensor.reshape({u(tiles_), u(elements)});
     for (Index i = 0; i < tiles_; ++i) graph_.map(flat[u(i)], static_cast<unsigned>(i));
     return flat;
+  }
+
+  /// Sets of all splits once, spread over all tiles, and room on the tiles of the plan that they are sent to.
+  Tensor send_sets(std::vector<std::uint8_t> data, Index elements) {
+    const Tensor held =
+        graph_.add_constant(p_.type, {u(plan_.splits() * elements)}, std::move(data), name_ + " weights");
+    builder_.spread(held, u(8 * load_));
+    const Tensor sent = on_tiles(p_.type, elements, "weights here");
+    CopyList copies;
+    for (Index i = 0; i < tiles_; ++i)
+      copies.add(variable(held), i % plan_.splits() * elements, i * elements, elements);
+    copies.emit(builder_, variable(sent), name_ + " weights");
+    return sent;
   }
 
   void fill_set(std::vector<std::uint8_t>& data, Index index, Index group, Index out, Index in,

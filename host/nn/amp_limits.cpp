@@ -22,6 +22,7 @@ using Index = std::int64_t;
 
 // Shares of a tile's memory. The rest is code, tables, lists, stacks, and activations that wait.
 constexpr double kWork = 0.3;           // operands, sums and terms of one product
+constexpr double kWorkOnce = 0.5;       // the same and its weights, where these are sent before each use
 constexpr double kWeights = 0.54;       // weights of all products
 constexpr double kMostWeights = 0.66;   // if a copy of each and a fifth more needs that
 constexpr double kHighestPrice = 64.0;  // cycles a byte: nothing is worth a second copy
@@ -150,12 +151,14 @@ AmpTask matmul_task(bool half, Index planes, Index m, Index k, Index n) {
 void set_amp_limits(const Lowering& lowering, AmpTask& task) {
   const double sram = lowering.options().sram_bytes;
   task.tiles = lowering.options().tiles;
-  task.tile_bytes = static_cast<std::uint64_t>(sram * kWork);
+  task.weights_once = lowering.options().weights_once;
+  task.tile_bytes = static_cast<std::uint64_t>(sram * (task.weights_once ? kWorkOnce : kWork));
   task.weight_bytes = static_cast<std::uint64_t>(sram * kMostWeights);
   task.weight_price = lowering.weight_price();
 }
 
 double weight_price(const Model& model, const Options& options) {
+  if (options.weights_once) return 0;
   std::map<decltype(key_of(AmpTask())), std::pair<AmpTask, std::uint64_t>> tasks;  // and how many there are of each
   double least = 0;
   for (const Node& node : model.nodes) {

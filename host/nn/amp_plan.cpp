@@ -120,13 +120,13 @@ void estimate(const AmpTask& task, AmpPlan& plan) {
                       (task.out_w - 1) * task.stride_w + (task.kernel_w - 1) * task.dilation_w >= task.in_w;
   const std::uint64_t patch = u(plan.patch_elements * task.element_bytes()) / 4;
   std::uint64_t words = patch;
-  if (!task.constant_weights) words += sets * 64;
+  if (!task.constant_weights || task.weights_once) words += sets * 64;
   estimate_result(task, plan);
   plan.exchange_cycles += words + kSuperstepCycles + (padded ? kZeroCycles : 0);
   plan.weight_bytes = sets * 260;
   const std::uint64_t sum_bytes = u(plan.groups * plan.out_sets * plan.sum_positions()) * 32;
   plan.bytes = plan.weight_bytes + sum_bytes + std::max(patch * 4, plan.bytes);
-  const std::uint64_t resident = task.constant_weights ? plan.weight_bytes : 0;
+  const std::uint64_t resident = task.constant_weights && !task.weights_once ? plan.weight_bytes : 0;
   plan.fits = plan.bytes - resident <= task.tile_bytes && resident <= task.weight_bytes;
   plan.cost = static_cast<double>(plan.cycles()) + task.weight_price * static_cast<double>(resident);
   const double all = static_cast<double>(task.groups * task.out_sets() * task.images * task.out_h * task.out_w) *

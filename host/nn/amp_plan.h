@@ -33,6 +33,7 @@ struct AmpTask {
   bool constant_weights = true;
   bool addend = false;      ///< one is added to the result
   std::int64_t halves = 1;  ///< sets of eight channels in a channel block of the result: 1 or 2
+  bool weights_once = false;  ///< constant weights are sent before each use; else they lie where they are used
   unsigned tiles = 1;
   std::uint64_t tile_bytes = 0;    ///< what a tile should hold of this product besides constant weights
   std::uint64_t weight_bytes = 0;  ///< and of these

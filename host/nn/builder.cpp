@@ -100,6 +100,15 @@ Tensor Builder::linear_constant(const model::Tensor& value, const std::string& n
   return tensor;
 }
 
+void Builder::spread(const Tensor& flat, std::uint64_t grain) {
+  const std::uint64_t count = flat.elements(), units = (count + grain - 1) / grain;
+  const std::uint64_t share = (units + tiles_ - 1) / tiles_ * grain;
+  for (std::uint64_t begin = 0; begin < count; begin += share) {
+    graph_.map(flat.slice(begin, std::min(begin + share, count)), next_tile_);
+    next_tile_ = (next_tile_ + 1) % tiles_;
+  }
+}
+
 Tensor Builder::on_every_tile(const Tensor& scalar, const std::string& name) {
   Tensor tensor = graph_.add_variable(scalar.type(), {tiles_}, name);
   graph_.map_linear(tensor);

@@ -50,6 +50,9 @@ class Builder {
   /// divides C. The view has `shape`.
   [[nodiscard]] graph::Tensor home(graph::Type type, const graph::Shape& shape, std::size_t channel_axis,
                                    const std::string& name);
+  /// Maps a flat tensor over all tiles in equal shares of whole multiples of `grain` elements, going on at the tile
+  /// behind the last one that the call before used, so that many small tensors fill all tiles alike.
+  void spread(const graph::Tensor& flat, std::uint64_t grain);
   /// A variable with one copy of a one-element tensor for each tile: [tiles].
   [[nodiscard]] graph::Tensor on_every_tile(const graph::Tensor& scalar, const std::string& name);
   [[nodiscard]] graph::Tensor constant_on_every_tile(const model::Tensor& scalar, const std::string& name);
@@ -79,6 +82,7 @@ class Builder {
 
   graph::Graph& graph_;
   unsigned tiles_;
+  unsigned next_tile_ = 0;  ///< of spread()
   std::vector<graph::Program> steps_;
 };
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -26,21 +25,19 @@ class CopyList {
   /// One copy to the flat elements of `to`.
   void emit(Builder& builder, graph::VariableId to, const std::string& name) const {
     if (runs_.empty()) return;
-    std::map<graph::VariableId, graph::Tensor> flat;
-    const graph::Tensor target = builder.flat(to);
-    std::vector<graph::Tensor> src, dst;
-    src.reserve(runs_.size());
-    dst.reserve(runs_.size());
+    std::vector<graph::Run> from, into;
+    from.reserve(runs_.size());
+    into.reserve(runs_.size());
+    std::uint64_t begin = 0;
     for (const Run& run : runs_) {
-      auto [it, fresh] = flat.try_emplace(run.from);
-      if (fresh) it->second = builder.flat(run.from);
-      const auto slice = [&](const graph::Tensor& whole, std::int64_t first) {
-        return whole.slice(static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(first + run.count));
-      };
-      src.push_back(slice(it->second, run.source));
-      dst.push_back(slice(target, run.target));
+      const auto count = static_cast<std::uint64_t>(run.count);
+      from.push_back({begin, count, run.from, run.source});
+      into.push_back({begin, count, to, run.target});
+      begin += count;
     }
-    builder.copy(graph::Tensor::concat(src), graph::Tensor::concat(dst), name);
+    const graph::Graph& graph = builder.graph();
+    const graph::Tensor src = graph::Tensor::of_runs(graph.variable(runs_.front().from).type, from);
+    builder.copy(src, graph::Tensor::of_runs(graph.variable(to).type, into), name);
   }
 
  private:

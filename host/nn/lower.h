@@ -20,6 +20,9 @@ struct Options {
   std::uint32_t sram_bytes = 256 * 1024;  ///< of a tile
   std::int64_t chunk = 0;                 ///< rows a step of the batch loop; 0: by cost
   unsigned replicas = 1;                  ///< IPUs that share the rows of the batch; more than rows are not used
+  /// Constant weights of products on the AMP unit lie once, spread over all tiles, and are sent to the tiles that use
+  /// them before each use; else resident copies.
+  bool weights_once = false;
   bool outline = true;     ///< repeated clusters of nodes become one function that is called (host/nn/clusters.h)
   bool tap_nodes = false;  ///< tap every node's result (--check); what only views another one is left out
 };
