@@ -171,25 +171,30 @@ ROW_SOFTMAX(f16, tessera_f16_to_f32, tessera_f32_to_f16)
 ROW_NORM(f32, SAME, SAME)
 ROW_NORM(f16, tessera_f16_to_f32, tessera_f32_to_f16)
 
-/* y[k] = x[k] / (bias + alpha * sum of squares of x[k - before .. k + behind]) ^ beta. */
+/* y[k] = x[k] / (bias + alpha * sum of squares of x[k - before .. k + behind]) ^ beta. Workers share the elements,
+ * since rows are few. The power of f16 is that of the machine's exp and log. */
+static inline f32 lrn_power_f32(f32 x, f32 y) { return fn_pow(x, y); }
+static inline f32 lrn_power_f16(f32 x, f32 y) { return lane_exp_f32(tessera_f32(y * lane_log_f32(x))); }
 #define ROW_LRN(type, LOAD, STORE)                                                                                  \
   VERTEX_MULTI(RowLrn_##type, IN(type, x), OUT(type, y), VALUE(u32, rows), VALUE(u32, columns), VALUE(u32, before), \
                VALUE(u32, behind), VALUE(f32, alpha), VALUE(f32, beta), VALUE(f32, bias)) {                         \
-    const u32 columns = state->columns;                                                                             \
-    EACH_ROW {                                                                                                      \
-      const type* x = state->x + row * columns;                                                                     \
-      type* y = state->y + row * columns;                                                                           \
-      for (u32 k = 0; k < columns; ++k) {                                                                           \
-        const u32 from = k > state->before ? k - state->before : 0;                                                 \
-        const u32 to = k + state->behind < columns ? k + state->behind : columns - 1;                               \
-        f32 sum = 0.0f;                                                                                             \
-        for (u32 i = from; i <= to; ++i) {                                                                          \
-          const f32 v = LOAD(x[i]);                                                                                 \
-          sum = tessera_fma(v, v, sum);                                                                             \
-        }                                                                                                           \
-        const f32 power = fn_pow(tessera_fma(state->alpha, sum, state->bias), -state->beta);                        \
-        y[k] = STORE(tessera_f32(LOAD(x[k]) * power));                                                              \
+    const u32 columns = state->columns, before = state->before, behind = state->behind;                             \
+    const f32 alpha = state->alpha, power = -state->beta, bias = state->bias;                                       \
+    u32 at, end;                                                                                                    \
+    worker_share(state->rows* columns, 1, worker, &at, &end);                                                       \
+    if (at >= end) return;                                                                                          \
+    const type* x = state->x + at;                                                                                  \
+    type* y = state->y + at;                                                                                        \
+    for (u32 k = at % columns; at < end; ++at, ++x, ++y) {                                                          \
+      const u32 back = k < before ? k : before, left = columns - 1 - k;                                             \
+      const type* last = x + (left < behind ? left : behind);                                                       \
+      f32 sum = 0.0f;                                                                                               \
+      for (const type* from = x - back; from <= last; ++from) {                                                     \
+        const f32 v = LOAD(*from);                                                                                  \
+        sum = tessera_fma(v, v, sum);                                                                               \
       }                                                                                                             \
+      *y = STORE(tessera_f32(LOAD(*x) * lrn_power_##type(tessera_fma(alpha, sum, bias), power)));                   \
+      if (++k == columns) k = 0;                                                                                    \
     }                                                                                                               \
   }
 ROW_LRN(f32, SAME, SAME)

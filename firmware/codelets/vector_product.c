@@ -25,8 +25,8 @@ VECTOR_PRODUCT(f16, 4)
 VECTOR_PRODUCT(f32, 2)
 
 /* y[row] = limits(bias[row] + the sums of all workers of all parts in their order), rounded once. terms is
- * [parts][rows][6]. mode: 0 nothing, 1 Relu (by the sign; sums that are NaNs have none), 2 limits lowest and highest,
- * to which a NaN loses. */
+ * [parts][part_rows][6]. mode: 0 nothing, 1 Relu (by the sign; sums that are NaNs have none), 2 limits lowest and
+ * highest, to which a NaN loses. */
 static inline f32 vector_limited(f32 sum, uint32_t mode, f32 lowest, f32 highest) {
   if (mode == 1) return tessera_f32_bits(sum) >> 31 ? 0 : sum;
   if (mode == 2) {
@@ -38,13 +38,13 @@ static inline f32 vector_limited(f32 sum, uint32_t mode, f32 lowest, f32 highest
 #define VECTOR_VALUE_f16 tessera_f32_to_f16
 #define VECTOR_VALUE_f32
 #define VECTOR_SUMS(type)                                                                                           \
-  VERTEX_MULTI(VectorSums_##type, IN(f32, terms), IN(f32, bias), OUT(type, y), VALUE(u32, rows), VALUE(u32, parts), \
-               VALUE(u32, mode), VALUE(f32, lowest), VALUE(f32, highest)) {                                         \
-    const uint32_t rows = state->rows;                                                                              \
+  VERTEX_MULTI(VectorSums_##type, IN(f32, terms), IN(f32, bias), OUT(type, y), VALUE(u32, rows), VALUE(u32, part_rows), \
+               VALUE(u32, parts), VALUE(u32, mode), VALUE(f32, lowest), VALUE(f32, highest)) {                      \
+    const uint32_t rows = state->rows, pitch = 6 * state->part_rows;                                                \
     for (uint32_t row = worker; row < rows; row += 6) {                                                             \
       f32 sum = state->bias[row];                                                                                   \
       const f32* term = state->terms + 6 * row;                                                                     \
-      for (uint32_t part = state->parts; part; --part, term += 6 * rows) {                                          \
+      for (uint32_t part = state->parts; part; --part, term += pitch) {                                             \
         const f32 a = term[0], b = term[1], c = term[2], d = term[3], e = term[4], f = term[5];                     \
         sum = tessera_f32(tessera_f32(tessera_f32(sum + a) + b) + c);                                               \
         sum = tessera_f32(tessera_f32(tessera_f32(sum + d) + e) + f);                                               \

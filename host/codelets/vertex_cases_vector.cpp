@@ -45,13 +45,14 @@ void check_product(const CodeletInfo& c, const Bindings& before, const Bindings&
 
 Bindings generate_sums(const CodeletInfo& c, std::uint32_t size, std::mt19937& random) {
   Bindings b = zero_values(c);
-  const std::uint32_t parts = 1 + below(4, random);
-  b["rows"] = number(size), b["parts"] = number(parts), b["mode"] = number(below(3, random));
+  const std::uint32_t parts = 1 + below(4, random), pitch = size + below(3, random);
+  b["rows"] = number(size), b["part_rows"] = number(pitch), b["parts"] = number(parts),
+  b["mode"] = number(below(3, random));
   const float lowest = -0.5F, highest = 0.75F;
   std::uint32_t bits = 0;
   std::memcpy(&bits, &lowest, 4), b["lowest"] = number(bits);
   std::memcpy(&bits, &highest, 4), b["highest"] = number(bits);
-  fill_data(c, b, random, true, [&](const std::string& f) { return f == "terms" ? parts * size * 6 : size; });
+  fill_data(c, b, random, true, [&](const std::string& f) { return f == "terms" ? parts * pitch * 6 : size; });
   return b;
 }
 
@@ -61,7 +62,7 @@ void check_sums(const CodeletInfo& c, const Bindings& before, const Bindings& af
   for (std::size_t row = 0; row < rows; ++row) {
     float sum = at<float>(before, "bias", row);
     for (std::size_t i = 0; i < parts * kWorkers; ++i)
-      sum += at<float>(before, "terms", (i / kWorkers * rows + row) * kWorkers + i % kWorkers);
+      sum += at<float>(before, "terms", (i / kWorkers * value(before, "part_rows") + row) * kWorkers + i % kWorkers);
     if (value(before, "mode") == 1) sum = std::max(sum, 0.0F);
     if (value(before, "mode") == 2) sum = std::min(std::max(sum, -0.5F), 0.75F);
     check("y", row, element(after, y, row), rounded(sum, y.type));

@@ -46,11 +46,14 @@ class VectorProduct {
 
   Tensor run() {
     const Tensor partials = multiply();
-    const Tensor y = graph_.add_variable(type_, {plan_.column_tiles, m_ * columns_}, name_);
+    // One row is whole, so that what follows finds it in one piece; several end with the columns of the last tile.
+    const Tensor y = m_ == 1 ? graph_.add_variable(type_, {n_}, name_)
+                             : graph_.add_variable(type_, {plan_.column_tiles * m_ * columns_}, name_);
     finish(partials, y);
     lowering_.notes().push_back(
         {name_, fmt::format("dot products of {} rows on {} tiles, {} columns and 1/{} of the inner axis on each", m_,
                             tiles_, columns_, plan_.parts)});
+    if (m_ == 1) return y.reshape(given_.shape);
     const Tensor all = y.reshape({plan_.column_tiles, m_, columns_})
                            .permute({1, 0, 2})
                            .reshape({m_, plan_.column_tiles * columns_})
@@ -117,7 +120,7 @@ class VectorProduct {
     const Index results = m_ * columns_;
     const Tensor by_part = partials.reshape({plan_.column_tiles, plan_.parts, results * kWorkers});
     VertexBatch batch(builder_, "VectorSums_" + std::string(graph::name_of(type_)), {"terms", "bias", "y"},
-                      {"rows", "parts", "mode", "lowest", "highest"}, name_ + " finish");
+                      {"rows", "part_rows", "parts", "mode", "lowest", "highest"}, name_ + " finish");
     const AmpLimits limits = given_.fused != nullptr ? given_.fused->limits : AmpLimits{};
     for (Index first = 0, j = 0; first < results; first += plan_.finished, ++j) {
       const Index count = std::min(plan_.finished, results - first);
@@ -132,11 +135,13 @@ class VectorProduct {
       }
       const Tensor bias = bias_of(first, count, j);
       for (Index t = 0; t < plan_.column_tiles; ++t) {
-        const Tensor own = y[t].slice(first, first + count);
+        const Index begin = t * results + first, end = std::min(begin + count, y.elements());
+        if (begin >= end) continue;
+        const Tensor own = y.slice(begin, end);
         graph_.map(own, tile(t, j));
-        batch.add(tile(t, j), {terms[t], bias[t], own},
-                  {u(count), u(plan_.parts), static_cast<std::uint32_t>(limits.mode), bits_of(limits.lowest),
-                   bits_of(limits.highest)});
+        batch.add(tile(t, j), {terms[t], bias[t].slice(0, end - begin), own},
+                  {u(end - begin), u(count), u(plan_.parts), static_cast<std::uint32_t>(limits.mode),
+                   bits_of(limits.lowest), bits_of(limits.highest)});
       }
     }
     batch.execute();
