@@ -1,4 +1,5 @@
-// Host streams: which words of the host buffer each tile reads or writes (in order of tiles).
+// Host streams: which words of the host buffer each tile reads or writes (in order of tiles, so placed that their
+// packets are few).
 #include <algorithm>
 #include <map>
 
@@ -6,6 +7,19 @@
 #include "host/compiler/lower.h"
 
 namespace tessera::compiler {
+
+namespace {
+
+/// Where in a buffer that is filled up to `end` a tile's `bytes` go: behind, or at the next boundary at which packets
+/// of the host's bus are cut if they would take one packet more.
+std::uint64_t packed(std::uint64_t end, std::uint64_t bytes) {
+  constexpr std::uint64_t kCut = 256;
+  if (bytes == 0) return end;
+  const std::uint64_t packets = (end + bytes - 1) / kCut - end / kCut + 1;
+  return packets > (bytes + kCut - 1) / kCut ? (end + kCut - 1) / kCut * kCut : end;
+}
+
+}  // namespace
 
 StreamLowering::StreamLowering(Ir& ir, const CodeletLibrary& library)
     : ir_(ir), library_(library), tensors_(ir.graph.streams().size()), buffers_(ir.graph.streams().size()) {
@@ -61,19 +75,32 @@ void StreamLowering::lay_out(std::uint32_t stream, const graph::Tensor& tensor) 
   for_each_piece(ir_.layout, tensor, [&](const TensorPiece& p) { pieces.push_back(p); });
   std::stable_sort(pieces.begin(), pieces.end(),
                    [](const TensorPiece& a, const TensorPiece& b) { return a.place.tile < b.place.tile; });
+  std::vector<std::size_t> of_piece;  // words that a piece belongs to
   for (const TensorPiece& p : pieces) {
     const unsigned bytes = ir_.layout.element_bytes(p.place.variable);
     const auto words = static_cast<std::uint32_t>((p.count * bytes + 3) / 4);
-    layout.layout.push_back({layout.bytes, static_cast<std::int32_t>(bytes), p.begin, p.count});
     // Words that go on in the tile and in the buffer are one descriptor.
     HostWords* last = layout.words.empty() ? nullptr : &layout.words.back();
     if (last != nullptr && last->place.tile == p.place.tile && last->place.variable == p.place.variable &&
         last->place.offset + 4 * last->words == p.place.offset) {
       last->words += words;
     } else {
-      layout.words.push_back({p.place, stream, layout.bytes, words});
+      layout.words.push_back({p.place, stream, 0, words});
     }
-    layout.bytes += 4 * std::uint64_t{words};
+    of_piece.push_back(layout.words.size() - 1);
+  }
+  for (HostWords& words : layout.words) {
+    words.offset = packed(layout.bytes, 4 * std::uint64_t{words.words});
+    layout.bytes = words.offset + 4 * std::uint64_t{words.words};
+  }
+  std::size_t before = layout.words.size();
+  std::uint64_t at = 0;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    const unsigned bytes = ir_.layout.element_bytes(pieces[i].place.variable);
+    if (of_piece[i] != before) at = layout.words[of_piece[i]].offset;
+    before = of_piece[i];
+    layout.layout.push_back({at, static_cast<std::int32_t>(bytes), pieces[i].begin, pieces[i].count});
+    at += (pieces[i].count * bytes + 3) / 4 * 4;
   }
 }
 
