@@ -55,7 +55,7 @@ class Generator {
     as_.jal(zero, entries[0]);
     add_step(executable::Step::Kind::prologue, result_.base, "start", "choice of the entry point");
     for (std::size_t f = 0; f < ir_.functions.size(); ++f) functions_.push_back(as_.label());
-    for (std::size_t e = 0; e < ir_.entries.size(); ++e) entry(ir_.entries[e], entries[e]);
+    for (entry_ = 0; entry_ < ir_.entries.size(); ++entry_) entry(ir_.entries[entry_], entries[entry_]);
     for (std::size_t f = 0; f < ir_.functions.size(); ++f) function(f);
     place_variants();
     result_.words = as_.finish();
@@ -199,9 +199,16 @@ class Generator {
       }
       case Node::Kind::host: {
         const HostStep& s = ir_.hosts[node.index];
-        as_.li(t0, (node.index + 1) << 8);
+        if (!s.unattended) as_.li(t0, (node.index + 1) << 8);
         load_slot(a0, {Slot::Kind::packets, node.index, {}, 0});
-        wide_sync(zero, t0, Zone::host);
+        if (s.unattended) {
+          auto& entry = result_.entries[entry_];
+          entry.reads.insert(entry.reads.end(), s.reads.begin(), s.reads.end());
+          entry.writes.insert(entry.writes.end(), s.writes.begin(), s.writes.end());
+          wide_sync(zero, zero, Zone::group1);
+        } else {
+          wide_sync(zero, t0, Zone::host);
+        }
         as_.x_packet(a0);
         busy_ = false;
         add_step(executable::Step::Kind::host, begin, s.path, s.name);
@@ -468,6 +475,7 @@ class Generator {
   std::map<std::uint32_t, std::vector<Slot>> of_variants_;  // by function: slots that each variant has its own of
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> variant_at_;  // by function and variant: first slot
   unsigned loops_ = 0, frames_ = 0;
+  std::size_t entry_ = 0;  // being generated
 };
 
 }  // namespace

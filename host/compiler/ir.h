@@ -88,6 +88,7 @@ struct HostStep {
   executable::HostStep::Kind kind = executable::HostStep::Kind::streams;
   std::string text;                          ///< print: label; abort: message
   graph::Tensor shown;                       ///< print
+  bool unattended = false;                   ///< streams: the host does not come in between, the entry says what moves
   std::vector<std::uint32_t> reads, writes;  ///< streams
   std::vector<HostWords> words;
   Touch touch;
@@ -156,8 +157,8 @@ struct Ir {
   std::vector<TapPoint> taps;
   std::vector<VertexName> vertex_names;
   std::vector<StreamLayout> streams;
-  std::vector<Node> entries;    ///< as graph.entries()
-  std::vector<Node> functions;  ///< as graph.functions()
+  std::vector<Node> entries;            ///< as graph.entries()
+  std::vector<Node> functions;          ///< as graph.functions()
   std::vector<std::uint32_t> variants;  ///< of each function: in how many ways it is called, at least 1
   std::uint64_t relayout_bytes = 0;
   std::uint64_t staging_bytes = 0;

@@ -283,6 +283,7 @@ void lower(Ir& ir, const CodeletLibrary& library) {
   ir.update_layout();
   Lowering(ir, library).run();
   resolve_parameters(ir, library);
+  find_unattended(ir);
 }
 
 }  // namespace tessera::compiler

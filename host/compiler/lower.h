@@ -41,4 +41,8 @@ class StreamLowering {
   std::vector<graph::Tensor> buffers_;               // by stream; not valid: none yet
 };
 
+/// Marks host steps that need no host: inputs alone in the first one of an entry, outputs alone in its last one, if
+/// they are reached exactly once a run and no other step uses their streams.
+void find_unattended(Ir& ir);
+
 }  // namespace tessera::compiler

@@ -167,4 +167,44 @@ Node StreamLowering::lower(const std::vector<StreamUse>& uses, const std::string
   return node;
 }
 
+namespace {
+
+bool meets_host(const Ir& ir, const Node& node) {
+  if (node.kind == Node::Kind::host) return true;
+  if (node.kind == Node::Kind::call && meets_host(ir, ir.functions[node.index])) return true;
+  return std::any_of(node.children.begin(), node.children.end(), [&](const Node& n) { return meets_host(ir, n); });
+}
+
+/// The first host step, or the last one, if it stands in sequences alone.
+std::uint32_t outermost(const Ir& ir, const Node& node, bool last) {
+  if (node.kind == Node::Kind::host) return node.index;
+  if (node.kind != Node::Kind::sequence) return kNone;
+  for (std::size_t i = 0; i < node.children.size(); ++i) {
+    const Node& child = node.children[last ? node.children.size() - 1 - i : i];
+    if (meets_host(ir, child)) return outermost(ir, child, last);
+  }
+  return kNone;
+}
+
+}  // namespace
+
+void find_unattended(Ir& ir) {
+  std::vector<unsigned> users(ir.streams.size(), 0);
+  for (const HostStep& step : ir.hosts) {
+    for (const std::uint32_t s : step.reads) ++users[s];
+    for (const std::uint32_t s : step.writes) ++users[s];
+  }
+  for (const Node& entry : ir.entries) {
+    for (const bool last : {false, true}) {
+      const std::uint32_t index = outermost(ir, entry, last);
+      if (index == kNone) continue;
+      HostStep& step = ir.hosts[index];
+      const std::vector<std::uint32_t>& own = last ? step.writes : step.reads;
+      const std::vector<std::uint32_t>& other = last ? step.reads : step.writes;
+      const bool alone = std::all_of(own.begin(), own.end(), [&](std::uint32_t s) { return users[s] == 1; });
+      if (step.kind == executable::HostStep::Kind::streams && other.empty() && alone) step.unattended = true;
+    }
+  }
+}
+
 }  // namespace tessera::compiler

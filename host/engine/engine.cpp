@@ -102,7 +102,12 @@ void Engine::prepare(const executable::Instance& instance) {
   std::vector<std::uint8_t> classes = program.tile_class;
   classes.resize(device_tiles, 0);
   driver_.set_classes(instance.ipu, classes);
-  if (executable_.instances.size() > 1) driver_.set_groups(instance.ipu, true, false);
+  constexpr unsigned kSets = 256;
+  const bool alone = executable_.instances.size() == 1;
+  const bool group = std::any_of(program.entries.begin(), program.entries.end(),
+                                 [](const executable::EntryPoint& e) { return !e.reads.empty() || !e.writes.empty(); });
+  // An IPU that runs by itself is a set of its own, that of several is set 0.
+  if (!alone || group) driver_.set_groups(instance.ipu, true, false, alone ? instance.ipu % (kSets - 1) + 1 : 0);
 }
 
 void Engine::load_program(std::uint32_t program) {
@@ -273,8 +278,17 @@ void Engine::serve(const Event& event) {
   }
   outstanding_ = step.writes;
   driver_.acknowledge(event.ipu, true, prefetched ? options_.prefetched_ns : options_.service_ns);
+  count_step(step.path);
+}
+
+void Engine::count_step(const std::string& path) {
   ++host_steps_;
-  if (options_.progress) options_.progress(host_steps_, step.path);
+  if (options_.progress) options_.progress(host_steps_, path);
+}
+
+const executable::EntryPoint& Engine::entry_of(const std::string& entry) const {
+  const Program& program = program_of(executable_.instances.front());
+  return program.entries[entry_index(program, entry)];
 }
 
 std::size_t Engine::entry_index(const Program& program, const std::string& entry) const {
@@ -331,11 +345,17 @@ RunResult Engine::run(const std::string& entry) {
     throw Error(Category::usage, "the run before ended with an error", executable_.name,
                 "load the program again: its state is lost");
   failed_ = true;
+  const executable::EntryPoint& point = entry_of(entry);
+  for (const std::uint32_t stream : point.reads) fill(stream);
+  if (!point.reads.empty()) count_step(entry);
   fill_ahead();
   const std::vector<driver::Counters> before = counters();
   start(entry);
   finished_ = false;
   serve_until_finished();
+  outstanding_ = point.writes;
+  drain();
+  if (!point.writes.empty()) count_step(entry);
   for (const executable::Instance& instance : executable_.instances) driver_.check_writes(instance.ipu);
   finished_ = true;
   failed_ = false;

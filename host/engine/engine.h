@@ -98,6 +98,8 @@ class Engine {
   void drain();
   void fill(std::uint32_t stream);
   void fill_ahead();
+  [[nodiscard]] const executable::EntryPoint& entry_of(const std::string& entry) const;
+  void count_step(const std::string& path);
   [[nodiscard]] const executable::TensorMap& tensor(const std::string& name, std::size_t instance) const;
   /// The earliest exception of all IPUs by (cycle, IPU), given one of them.
   [[nodiscard]] driver::ExceptionInfo first_exception(const driver::ExceptionInfo& known) const;

@@ -171,6 +171,8 @@ struct Each {
   void operator()(A& a, EntryPoint& v) const {
     a.text(v.name);
     a.number(v.pc);
+    a.list(v.reads, *this);
+    a.list(v.writes, *this);
   }
   template <typename A>
   void operator()(A& a, TensorRun& v) const {
@@ -404,7 +406,14 @@ class Checker {
         }
       }
     }
-    for (const EntryPoint& x : p.entries) range(x.pc, 4, "entry " + x.name);
+    for (const EntryPoint& x : p.entries) {
+      range(x.pc, 4, "entry " + x.name);
+      for (const bool input : {true, false}) {
+        for (const std::uint32_t s : input ? x.reads : x.writes) {
+          if (s >= e_.streams.size() || e_.streams[s].input != input) bad("stream of entry " + x.name, s, "programs");
+        }
+      }
+    }
     for (const TensorMap& t : p.tensors) tensor(p, t);
     for (const Tap& t : p.taps) {
       range(t.sync, 4, "tap " + t.tensor);

@@ -10,7 +10,7 @@
 
 namespace tessera::executable {
 
-inline constexpr std::uint32_t kFormatVersion = 4;
+inline constexpr std::uint32_t kFormatVersion = 5;
 
 /// Bytes of the container; the same executable gives the same bytes.
 [[nodiscard]] std::vector<std::uint8_t> write(const Executable& executable);

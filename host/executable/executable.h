@@ -70,6 +70,9 @@ struct Constant {
 struct EntryPoint {
   std::string name;
   Address pc = 0;  ///< where every supervisor starts
+  /// Streams (indices) that the host has no step for: their one step is in the buffer before the entry starts, or is
+  /// there when it has ended. Tiles move it in the window of a sync of group 1, which every IPU must be in.
+  std::vector<std::uint32_t> reads{}, writes{};
 };
 
 /// Elements element .. element + count of a tensor (row-major) on one tile, at address + i * step bytes.
@@ -168,7 +171,7 @@ struct Program {
   std::vector<Constant> constants;
   std::vector<EntryPoint> entries;
   std::vector<TensorMap> tensors;
-  std::vector<Tap> taps;  ///< sorted by sync
+  std::vector<Tap> taps;    ///< sorted by sync
   std::vector<Step> steps;  ///< sorted by begin, disjoint
   std::vector<Phase> phases;
   std::vector<TileTable> tables;  ///< sorted by (tile, begin)

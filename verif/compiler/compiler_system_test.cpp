@@ -611,5 +611,46 @@ TEST(CompilerSystem, AFirstStepThatComesAheadSavesTheServiceOfTheHost) {
   EXPECT_NEAR(static_cast<double>(cycles[2]) - static_cast<double>(cycles[1]), static_cast<double>(saved), 4.0);
 }
 
+TEST(CompilerSystem, OutermostStreamsOfAnEntryNeedNoHostInBetween) {
+  constexpr std::size_t n = 200;
+  Graph g(16);
+  const auto in = g.add_input_stream("in", Type::i32, n);
+  const auto out = g.add_output_stream("out", Type::i32, n);
+  const Tensor x = g.add_variable(Type::i32, {n}, "x");
+  const Tensor y = g.add_variable(Type::i32, {n}, "y");
+  g.map_linear(x, 1, 60);  // 240 bytes a tile: each begins where packets are cut
+  g.map_linear(y, 1, 9);
+  const auto cs = g.add_compute_set("double");
+  add_elementwise(g, cs, "Add_i32", x, x, y);
+  const Program body =
+      Program::sequence({Program::stream_in(in, x), Program::execute(cs), Program::stream_out(y, out)});
+  g.add_entry("main", body);
+  GraphMachine m(g);
+  const auto& entry = m.executable().programs.at(0).entries.at(0);
+  EXPECT_EQ(entry.reads, std::vector<std::uint32_t>{0});
+  EXPECT_EQ(entry.writes, std::vector<std::uint32_t>{1});
+  const auto& words = m.executable().streams.at(0).words;
+  ASSERT_EQ(words.size(), 4U);
+  for (std::size_t i = 0; i < words.size(); ++i) EXPECT_EQ(words[i].offset, 256 * i);
+  std::vector<std::vector<std::int32_t>> results;
+  m.engine().connect("in", engine::Source([&](std::uint64_t step, std::uint8_t* bytes) {
+                       const auto values = counting<std::int32_t>(n, static_cast<std::int32_t>(1000 * step));
+                       std::memcpy(bytes, values.data(), 4 * n);
+                     }));
+  m.engine().connect("out", engine::Sink([&](std::uint64_t step, const std::uint8_t* bytes) {
+                       EXPECT_EQ(step, results.size());
+                       results.emplace_back(n);
+                       std::memcpy(results.back().data(), bytes, 4 * n);
+                     }));
+  for (int run = 0; run < 3; ++run) m.engine().run("main");
+  ASSERT_EQ(results.size(), 3U);
+  for (int run = 0; run < 3; ++run) {
+    for (std::size_t i = 0; i < n; ++i) {
+      ASSERT_EQ(results[run][i], 2 * (1000 * run + static_cast<std::int32_t>(i))) << run << " " << i;
+    }
+  }
+  EXPECT_EQ(m.driver().counters(0).host_syncs, 2U);  // between the runs, none within
+}
+
 }  // namespace
 }  // namespace tessera
