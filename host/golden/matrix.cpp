@@ -89,6 +89,26 @@ std::vector<Tensor> matmul(const Call& call) {
   return only(wrapped(call.type(), call.shape(), all_planes<std::uint64_t>(a, b, call.shape())));
 }
 
+/// Bytes minus their zero points: of A one or one a row, of B one or one a column.
+std::vector<Tensor> matmul_integer(const Call& call) {
+  Tensor wide[2];
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Tensor& x = call.x(i);
+    wide[i] = Tensor(Type::i32, x.shape);
+    const Tensor* zero = call.find(i + 2);
+    std::vector<std::int64_t> from;
+    if (zero != nullptr) {
+      Shape shape = zero->shape;
+      if (i == 0 && shape.size() == 1 && shape[0] != 1) shape.push_back(1);
+      from = broadcast_indices(shape, x.shape);
+    }
+    for (std::int64_t k = 0; k < x.elements(); ++k)
+      store_integer(wide[i], k,
+                    x.integer(k) - (zero == nullptr ? 0 : zero->integer(from[static_cast<std::size_t>(k)])));
+  }
+  return only(wrapped(Type::i32, call.shape(), all_planes<std::uint64_t>(wide[0], wide[1], call.shape())));
+}
+
 /// alpha A B + beta C in double precision, rounded once. Integers with alpha = beta = 1 are exact.
 std::vector<Tensor> gemm(const Call& call) {
   const auto& g = call.attributes<model::GemmAttributes>();
@@ -188,6 +208,8 @@ std::vector<Tensor> einsum(const Call& call) {
 
 }  // namespace
 
-Kernels matrix_kernels() { return {{Op::Einsum, einsum}, {Op::Gemm, gemm}, {Op::MatMul, matmul}}; }
+Kernels matrix_kernels() {
+  return {{Op::Einsum, einsum}, {Op::Gemm, gemm}, {Op::MatMul, matmul}, {Op::MatMulInteger, matmul_integer}};
+}
 
 }  // namespace tessera::golden

@@ -150,10 +150,11 @@ const model::Tensor* Lowering::keep(model::Tensor tensor) {
 }
 
 std::uint64_t weight_bytes(const Model& model, const Node& node) {
-  const bool weighted =
-      node.op == Op::MatMul || node.op == Op::Gemm || node.op == Op::Conv || node.op == Op::ConvTranspose;
+  const bool weighted = node.op == Op::MatMul || node.op == Op::Gemm || node.op == Op::Conv ||
+                        node.op == Op::ConvTranspose || node.op == Op::MatMulInteger;
   if (!weighted || !model.value(node.inputs.at(1)).constant) return 0;
-  return model.value(node.inputs.at(1)).constant->data.size();
+  const std::uint64_t wider = node.op == Op::MatMulInteger ? 4 : 1;  // bytes are multiplied as words
+  return model.value(node.inputs.at(1)).constant->data.size() * wider;
 }
 
 const Rule* find_rule(Op op) {

@@ -1,5 +1,5 @@
-// Matrix products by plan: operands to the tiles that multiply them (constants lie there from the start), one vertex a
-// worker block, partial sums of a cut inner axis reduced in the order of the axis.
+// Matrix products by plan, of f32 or i32: operands to the tiles that multiply them (constants lie there from the
+// start), one vertex a worker block, partial sums of a cut inner axis reduced in the order of the axis.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,18 +19,19 @@ using Index = std::uint64_t;
 /// Pieces that lie together, each on its tile: filled first, made a variable at once.
 class Segments {
  public:
+  explicit Segments(graph::Type type) : type_(type) {}
   Index add(unsigned tile, Index elements) {
     parts_.push_back({tile, total_, total_ + elements});
     total_ += elements;
     return parts_.size() - 1;
   }
   Tensor make_variable(Builder& builder, const std::string& name) {
-    whole_ = builder.graph().add_variable(graph::Type::f32, {total_}, name);
+    whole_ = builder.graph().add_variable(type_, {total_}, name);
     map(builder);
     return whole_;
   }
-  Tensor make_constant(Builder& builder, const std::vector<float>& data, const std::string& name) {
-    whole_ = builder.graph().add_constant(graph::Type::f32, {total_}, data, name);
+  Tensor make_constant(Builder& builder, std::vector<std::uint8_t> data, const std::string& name) {
+    whole_ = builder.graph().add_constant(type_, {total_}, std::move(data), name);
     map(builder);
     return whole_;
   }
@@ -43,10 +44,17 @@ class Segments {
     for (const Piece& part : parts_)
       if (part.end > part.begin) builder.graph().map(whole_.slice(part.begin, part.end), part.tile);
   }
+  graph::Type type_;
   std::vector<Piece> parts_;
   Index total_ = 0;
   Tensor whole_;
 };
+
+/// Appends elements of 4 bytes.
+void append(std::vector<std::uint8_t>& data, const model::Tensor& from, Index first, Index count) {
+  const auto begin = from.data.begin() + static_cast<std::ptrdiff_t>(first * 4);
+  data.insert(data.end(), begin, begin + static_cast<std::ptrdiff_t>(count * 4));
+}
 
 /// Block (i, j, l) of one product on its tile.
 struct Block {
@@ -61,6 +69,7 @@ class MatmulLowering {
   MatmulLowering(Builder& builder, const std::vector<MatmulOperands>& products, const MatmulPlan& plan,
                  unsigned tiles_each, const std::string& name)
       : builder_(builder), products_(products), plan_(plan), name_(name) {
+    type_ = products[0].a.type();
     m_ = products[0].a.dim(0);
     k_ = products[0].a.dim(1);
     const Operand& b = products[0].b;
@@ -100,7 +109,7 @@ class MatmulLowering {
 
   /// A's blocks that do not lie on their tile as rows are brought there in one copy.
   void place_a() {
-    Segments staged;
+    Segments staged(type_);
     std::vector<Tensor> from;
     std::vector<std::size_t> which;
     a_.resize(blocks_.size());
@@ -121,8 +130,8 @@ class MatmulLowering {
   }
 
   void place_b() {
-    Segments staged;
-    std::vector<float> data;
+    Segments staged(type_);
+    std::vector<std::uint8_t> data;
     std::vector<Tensor> from;
     std::vector<std::size_t> which;
     b_.resize(blocks_.size());
@@ -131,8 +140,7 @@ class MatmulLowering {
       const Operand& b = products_[block.product].b;
       if (b.is_constant()) {
         for (Index k = 0; k < block.depth; ++k)
-          for (Index n = 0; n < block.columns; ++n)
-            data.push_back(b.constant->at<float>(static_cast<std::int64_t>((block.inner + k) * n_ + block.column + n)));
+          append(data, *b.constant, (block.inner + k) * n_ + block.column, block.columns);
       } else {
         const Tensor part =
             b.view.slice({block.inner, block.column}, {block.inner + block.depth, block.column + block.columns});
@@ -149,25 +157,26 @@ class MatmulLowering {
     if (!from.empty())
       builder_.copy(Tensor::concat(from), staged.make_variable(builder_, name_ + " b"), name_ + " b");
     else
-      staged.make_constant(builder_, data, name_ + " weights");
+      staged.make_constant(builder_, std::move(data), name_ + " weights");
     for (Index s = 0; s < which.size(); ++s) b_[which[s]] = {staged.part(s), blocks_[which[s]].columns};
   }
 
   /// Each tile's columns of the bias; with a cut inner axis it joins the reduction instead.
   void place_bias() {
     if (!products_[0].bias || plan_.inner_blocks > 1) return;
-    Segments staged;
-    std::vector<float> data;
+    Segments staged(type_);
+    std::vector<std::uint8_t> data;
     std::vector<Tensor> from;
     for (const Block& block : blocks_) {
       const Operand& bias = *products_[block.product].bias;
       staged.add(block.tile, block.columns);
-      for (Index n = 0; bias.is_constant() && n < block.columns; ++n)
-        data.push_back(bias.constant->at<float>(static_cast<std::int64_t>(block.column + n)));
-      if (!bias.is_constant()) from.push_back(bias.view.slice(block.column, block.column + block.columns));
+      if (bias.is_constant())
+        append(data, *bias.constant, block.column, block.columns);
+      else
+        from.push_back(bias.view.slice(block.column, block.column + block.columns));
     }
     if (from.empty())
-      staged.make_constant(builder_, data, name_ + " bias");
+      staged.make_constant(builder_, std::move(data), name_ + " bias");
     else
       builder_.copy(Tensor::concat(from), staged.make_variable(builder_, name_ + " bias"), name_ + " bias");
     for (Index s = 0; s < staged.size(); ++s) bias_.push_back(staged.part(s));
@@ -175,7 +184,7 @@ class MatmulLowering {
 
   /// One vertex a worker block. Results lie vertex by vertex; with full rows a tile's result is one matrix.
   void multiply() {
-    Segments results;
+    Segments results(type_);
     const auto height = static_cast<Index>(plan_.worker_rows), width = static_cast<Index>(plan_.worker_columns);
     struct Work {
       std::size_t block;
@@ -210,7 +219,8 @@ class MatmulLowering {
     const Index depth = blocks_[block].depth;
     graph::Graph& graph = builder_.graph();
     const bool bias = !bias_.empty();
-    const VertexId vertex = graph.add_vertex(set, bias ? "MatMulBias_f32" : "MatMul_f32", blocks_[block].tile, name_);
+    const VertexId vertex = graph.add_vertex(
+        set, (bias ? "MatMulBias_" : "MatMul_") + std::string(graph::name_of(type_)), blocks_[block].tile, name_);
     graph.connect(vertex, "a", a.data.slice(row * a.stride, (row + rows - 1) * a.stride + depth));
     graph.connect(vertex, "b", b.data.slice(column, (depth - 1) * b.stride + column + columns));
     if (bias) graph.connect(vertex, "bias", bias_[block].slice(column, column + columns));
@@ -243,7 +253,7 @@ class MatmulLowering {
   /// Sums the inner blocks (and the bias) piece by piece over all tiles.
   std::vector<Tensor> reduce() {
     std::vector<Tensor> results, from;
-    Segments staged;
+    Segments staged(type_);
     struct Work {
       unsigned tile;
       Tensor y;
@@ -270,7 +280,8 @@ class MatmulLowering {
     builder_.copy(Tensor::concat(from), staged.make_variable(builder_, name_ + " terms"), name_ + " terms");
     const auto set = builder_.graph().add_compute_set(name_ + " sum");
     for (Index w = 0; w < work.size(); ++w) {
-      const VertexId vertex = builder_.graph().add_vertex(set, "ReduceAdd_f32", work[w].tile, name_);
+      const VertexId vertex =
+          builder_.graph().add_vertex(set, "ReduceAdd_" + std::string(graph::name_of(type_)), work[w].tile, name_);
       builder_.graph().connect(vertex, "x", staged.part(w));
       builder_.graph().connect(vertex, "y", work[w].y);
       builder_.graph().set_value(vertex, "outer", std::uint32_t{1});
@@ -285,8 +296,8 @@ class MatmulLowering {
   /// a tile receives its share of every inner block.
   Tensor sums() {
     const Index share = matmul_share(m_ * n_, builder_.tiles());
-    if (share >= n_) return builder_.linear(graph::Type::f32, {m_, n_}, name_);
-    const Tensor y = builder_.graph().add_variable(graph::Type::f32, {m_, n_}, name_);
+    if (share >= n_) return builder_.linear(type_, {m_, n_}, name_);
+    const Tensor y = builder_.graph().add_variable(type_, {m_, n_}, name_);
     builder_.graph().map_linear(y.flatten(), 1, share);
     return y;
   }
@@ -300,6 +311,7 @@ class MatmulLowering {
   const std::vector<MatmulOperands>& products_;
   MatmulPlan plan_;
   std::string name_;
+  graph::Type type_ = graph::Type::f32;
   Index m_ = 0, k_ = 0, n_ = 0;
   std::vector<Block> blocks_;
   std::vector<PlacedRows> a_, b_;

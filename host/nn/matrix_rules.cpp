@@ -1,5 +1,5 @@
-// MatMul and Gemm: on the AMP unit (amp_matmul.h), or, where that is faster for f32, as chains of multiply-adds in the
-// planner's blocks (matmul.cpp, matmul_plan.h).
+// MatMul, Gemm and MatMulInteger: on the AMP unit (amp_matmul.h), or, where that is faster for f32 and for integers, as
+// chains of multiply-adds in the planner's blocks (matmul.cpp, matmul_plan.h).
 #include <algorithm>
 
 #include "host/nn/amp_matmul.h"
@@ -38,7 +38,15 @@ class Products {
 
   std::vector<Tensor> products(const Node& node, const std::vector<MatmulOperands>& list) {
     std::string note;
-    auto results = lower_matmuls(builder_, list, limits(node), node.name, note);
+    std::vector<MatmulOperands> given = list;
+    if (type_ == graph::Type::u32)  // the same bits
+      for (MatmulOperands& one : given) {
+        one.a = one.a.reinterpret(graph::Type::i32);
+        if (!one.b.is_constant()) one.b.view = one.b.view.reinterpret(graph::Type::i32);
+      }
+    auto results = lower_matmuls(builder_, given, limits(node), node.name, note);
+    for (Tensor& result : results)
+      if (type_ == graph::Type::u32) result = result.reinterpret(graph::Type::u32);
     lowering_.notes().push_back({node.name, note});
     return results;
   }
@@ -65,9 +73,12 @@ class Products {
     return products(node, {flat})[0].reshape(shape);
   }
 
+  [[nodiscard]] bool whole_numbers() const { return type_ == graph::Type::i32 || type_ == graph::Type::u32; }
+
   /// f16 always; f32 if its plan takes fewer cycles. A computed bias is the other way's.
   bool on_amp(const Node& node, const MatmulOperands& operands, std::uint64_t planes) {
     if (type_ == graph::Type::f16) return true;
+    if (whole_numbers()) return false;
     if (operands.bias && !operands.bias->is_constant()) return false;
     const auto k = static_cast<std::int64_t>(operands.a.shape().back());
     const auto m = static_cast<std::int64_t>(operands.a.elements()) / k / static_cast<std::int64_t>(planes);
@@ -88,15 +99,54 @@ class Products {
   Tensor zeros(const graph::Shape& shape, const std::string& name) {
     const model::Shape extents(shape.begin(), shape.end());
     if (graph::element_count(shape) == 0) return builder_.linear(type_, shape, name);
-    return builder_.linear_constant(
-        model::Tensor(type_ == graph::Type::f16 ? model::Type::f16 : model::Type::f32, extents), name);
+    return builder_.linear_constant(model::Tensor(model_type(), extents), name);
   }
 
   Tensor matmul(const Node& node, const graph::Shape& shape) {
-    Tensor a = lowering_.materialised(node.inputs[0]);
+    return matmul(node, lowering_.materialised(node.inputs[0]), lowering_.operand(node.inputs[1]), shape);
+  }
+
+  /// Bytes become words minus their zero points, then it is a product of i32.
+  Tensor matmul_integer(const Node& node, const graph::Shape& shape) {
+    Tensor a = lower_cast(builder_, lowering_.materialised(node.inputs[0]), graph::Type::i32, node.name + " a");
+    if (Lowering::has(node, 2)) {
+      Tensor zero =
+          lower_cast(builder_, lowering_.materialised(node.inputs[2]), graph::Type::i32, node.name + " a zero");
+      if (zero.rank() == 1 && zero.dim(0) != 1) zero = zero.expand(1);
+      a = lower_binary(builder_, "MapSub_i32", {a, nullptr}, {zero, nullptr}, a.shape(), graph::Type::i32, node.name);
+    }
+    const Operand given = lowering_.operand(node.inputs[1]);
+    const bool zero_known = !Lowering::has(node, 3) || lowering_.in(node, 3).constant.has_value();
+    if (given.is_constant() && zero_known) {
+      model::Tensor wide(model::Type::i32, given.constant->shape);
+      const std::int64_t columns = std::max<std::int64_t>(1, wide.shape.back()), rows = inner_rows(wide.shape);
+      for (std::int64_t i = 0; i < wide.elements(); ++i) {
+        std::int64_t zero = 0;
+        if (Lowering::has(node, 3)) {
+          const model::Tensor& zeros = *lowering_.in(node, 3).constant;
+          // One, one a column, or one a column of every plane.
+          const std::int64_t at = zeros.elements() == 1 ? 0 : i / (rows * columns) * columns + i % columns;
+          zero = zeros.integer(zeros.elements() == 1 ? 0 : at % zeros.elements());
+        }
+        wide.set(i, static_cast<std::int32_t>(given.constant->integer(i) - zero));
+      }
+      return matmul(node, a, {{}, lowering_.keep(std::move(wide))}, shape);
+    }
+    Tensor b = lower_cast(builder_, lowering_.materialised(node.inputs[1]), graph::Type::i32, node.name + " b");
+    if (Lowering::has(node, 3)) {
+      const Tensor zero =
+          lower_cast(builder_, lowering_.materialised(node.inputs[3]), graph::Type::i32, node.name + " b zero");
+      b = lower_binary(builder_, "MapSub_i32", {b, nullptr}, {zero, nullptr}, b.shape(), graph::Type::i32, node.name);
+    }
+    return matmul(node, a, {b, nullptr}, shape);
+  }
+  static std::int64_t inner_rows(const model::Shape& shape) {
+    return shape.size() < 2 ? 1 : std::max<std::int64_t>(1, shape[shape.size() - 2]);
+  }
+
+  Tensor matmul(const Node& node, Tensor a, Operand b, const graph::Shape& shape) {
     if (a.rank() == 1) a = a.reshape({1, a.dim(0)});
-    Operand b = lowering_.operand(node.inputs[1]);
-    graph::Shape b_shape = shape_of(lowering_.in(node, 1).shape);
+    graph::Shape b_shape = shape_of(lowering_.in(node, 1).shape);  // that of b
     if (b_shape.size() == 1) b_shape.push_back(1);
     const std::uint64_t m = a.dim(a.rank() - 2), k = a.shape().back(), n = b_shape.back();
     if (k == 0 || graph::element_count(shape) == 0) return zeros(shape, node.name);
@@ -114,8 +164,7 @@ class Products {
     wide_a.insert(wide_a.end(), {m, k});
     wide_b.insert(wide_b.end(), {k, n});
     const Tensor all_a = a.broadcast_to(wide_a).reshape({planes, m, k});
-    const Tensor all_b =
-        lowering_.materialised(node.inputs[1]).reshape(b_shape).broadcast_to(wide_b).reshape({planes, k, n});
+    const Tensor all_b = placed(b, node.name).reshape(b_shape).broadcast_to(wide_b).reshape({planes, k, n});
     if (on_amp(node, {all_a, {all_b, nullptr}, {}}, planes)) {
       AmpMatmul given;
       given.a = all_a;
@@ -134,13 +183,26 @@ class Products {
     return Tensor::concat(stacked, 0).reshape(shape);
   }
 
+  Tensor placed(const Operand& operand, const std::string& name) {
+    return operand.is_constant() ? builder_.linear_constant(*operand.constant, name + " b") : operand.view;
+  }
+
   [[nodiscard]] model::Tensor scalar(float value) const {
     model::Tensor result(model_type(), {});
     store(result, 0, value);
     return result;
   }
   [[nodiscard]] model::Type model_type() const {
-    return type_ == graph::Type::f16 ? model::Type::f16 : model::Type::f32;
+    switch (type_) {
+      case graph::Type::f16:
+        return model::Type::f16;
+      case graph::Type::i32:
+        return model::Type::i32;
+      case graph::Type::u32:
+        return model::Type::u32;
+      default:
+        return model::Type::f32;
+    }
   }
   static void store(model::Tensor& tensor, std::int64_t i, float value) {
     if (tensor.type == model::Type::f16)
@@ -157,6 +219,12 @@ class Products {
   /// alpha op(B) of a constant, row-major [k, n].
   model::Tensor scaled(const model::Tensor& b, bool transposed, float alpha) {
     const std::int64_t k = b.shape[transposed ? 1 : 0], n = b.shape[transposed ? 0 : 1];
+    if (whole_numbers()) {  // alpha is 1
+      model::Tensor result(model_type(), {k, n});
+      for (std::int64_t i = 0; i < k * n; ++i)
+        result.set(i, static_cast<std::int32_t>(b.integer(transposed ? i % n * k + i / n : i)));
+      return result;
+    }
     model::Tensor result(model::Type::f32, {k, n});  // f32 of f16 too: rounded once, where it is placed
     for (std::int64_t i = 0; i < k; ++i)
       for (std::int64_t j = 0; j < n; ++j)
@@ -179,7 +247,7 @@ class Products {
       product.b.view = product.b.view.transpose();
     }
     bool added = !Lowering::has(node, 2) || g.beta == 0.0F;
-    if (!added && alpha == 1.0F) {
+    if (!added && alpha == 1.0F && !whole_numbers()) {
       product.bias = bias(node, g.beta, shape[1]);
       added = product.bias.has_value() && product.a.dim(1) > 0;
     }
@@ -234,10 +302,29 @@ std::string only_float(const Model& model, const Node& node) {
              : "no codelet for " + std::string(name_of(type)) + ", use f32";
 }
 
+std::string refuse_matmul(const Model& model, const Node& node) {
+  const model::Type type = model.value(node.outputs.at(0)).type;
+  return type == model::Type::i32 || type == model::Type::u32 ? "" : only_float(model, node);
+}
+
+std::string refuse_gemm(const Model& model, const Node& node) {
+  const std::string reason = refuse_matmul(model, node);
+  const auto& g = std::get<model::GemmAttributes>(node.attributes);
+  if (!reason.empty() || only_float(model, node).empty()) return reason;
+  return g.alpha == 1.0F && (g.beta == 1.0F || g.beta == 0.0F || !Lowering::has(node, 2))
+             ? ""
+             : "integers are not scaled, use an alpha and beta of 1";
+}
+
 void lower_matmul(Lowering& lowering, const Node& node) { lower_matmul_with(lowering, node, nullptr); }
 
 void lower_gemm(Lowering& lowering, const Node& node) {
   lowering.view(node.outputs[0]) = Products(lowering, node, nullptr).gemm(node, shape_of(lowering.out(node).shape));
+}
+
+void lower_matmul_integer(Lowering& lowering, const Node& node) {
+  lowering.view(node.outputs[0]) =
+      Products(lowering, node, nullptr).matmul_integer(node, shape_of(lowering.out(node).shape));
 }
 
 }  // namespace
@@ -248,7 +335,9 @@ void lower_matmul_with(Lowering& lowering, const Node& node, const Fused* fused)
 }
 
 std::vector<Rule> matrix_rules() {
-  return {{Op::MatMul, lower_matmul, only_float}, {Op::Gemm, lower_gemm, only_float}};
+  return {{Op::MatMul, lower_matmul, refuse_matmul},
+          {Op::Gemm, lower_gemm, refuse_gemm},
+          {Op::MatMulInteger, lower_matmul_integer}};
 }
 
 }  // namespace tessera::nn

@@ -16,7 +16,7 @@ namespace tessera::model {
   X(Exp) X(Expand) X(Flatten) X(Floor) X(GRU) X(Gather) X(GatherElements) X(GatherND) X(Gemm) X(GlobalAveragePool)    \
   X(GlobalMaxPool) X(Greater) X(GreaterOrEqual) X(HardSigmoid) X(HardSwish) X(Hardmax) X(Identity)                    \
   X(InstanceNormalization) X(IsInf) X(IsNaN) X(LRN) X(LSTM) X(LayerNormalization) X(LeakyRelu) X(Less) X(LessOrEqual) \
-  X(Log) X(LogSoftmax) X(MatMul) X(Max) X(MaxPool) X(Mean) X(MeanVarianceNormalization) X(Min) X(Mod) X(Mul) X(Neg)   \
+  X(Log) X(LogSoftmax) X(MatMul) X(MatMulInteger) X(Max) X(MaxPool) X(Mean) X(MeanVarianceNormalization) X(Min) X(Mod) X(Mul) X(Neg)   \
   X(NegativeLogLikelihoodLoss) X(Not) X(OneHot) X(Or) X(PRelu) X(Pad) X(Pow) X(RNN) X(Range) X(Reciprocal)            \
   X(ReduceL1) X(ReduceL2) X(ReduceLogSum) X(ReduceLogSumExp) X(ReduceMax) X(ReduceMean) X(ReduceMin) X(ReduceProd)    \
   X(ReduceSum) X(ReduceSumSquare) X(Relu) X(Reshape) X(Round) X(ScatterElements) X(ScatterND) X(Selu) X(Shape)        \

@@ -10,8 +10,9 @@ namespace tessera::model {
 
 namespace {
 
-Inferred infer_matmul(const Inference& i) {
-  i.same_type(0, 1);
+constexpr Types kWideInteger = bit(Type::i32) | bit(Type::u32) | bit(Type::i64);
+
+Inferred infer_matmul_shape(const Inference& i) {
   Shape a = i.shape(0), b = i.shape(1);
   if (a.empty() || b.empty()) misfit("MatMul of a scalar");
   const bool vector_a = a.size() == 1, vector_b = b.size() == 1;
@@ -22,6 +23,33 @@ Inferred infer_matmul(const Inference& i) {
   if (!vector_a) result.push_back(a[a.size() - 2]);
   if (!vector_b) result.push_back(b.back());
   return {{i.type(), result}};
+}
+
+Inferred infer_matmul(const Inference& i) {
+  i.same_type(0, 1);
+  return infer_matmul_shape(i);
+}
+
+Inferred infer_matmul_integer(const Inference& i) {
+  constexpr Types kBytes = bit(Type::i8) | bit(Type::u8);
+  Inferred result = infer_matmul_shape(i);
+  if ((bit(i.type(1)) & kBytes) == 0) misfit("MatMulInteger takes bytes");
+  const Shape &a = i.shape(0), &b = i.shape(1);
+  if (i.has(2)) {
+    i.same_type(0, 2);
+    Shape zero = i.shape(2), rows = a;
+    rows.back() = 1;
+    if (zero.size() == 1 && zero[0] != 1) zero.push_back(1);  // of each row
+    if (broadcast(zero, rows) != rows) misfit("the zero point of A is none of its rows");
+  }
+  if (i.has(3)) {
+    i.same_type(1, 3);
+    Shape columns = b;
+    if (b.size() > 1) columns[b.size() - 2] = 1;
+    if (broadcast(i.shape(3), columns) != columns) misfit("the zero point of B is none of its columns");
+  }
+  result[0].first = Type::i32;
+  return result;
 }
 
 void translate_gemm(Reading& r) {
@@ -160,8 +188,9 @@ Inferred infer_einsum(const Inference& i) {
 
 std::vector<Operator> matrix_operators() {
   return {{Op::Einsum, kReal, translate_einsum, infer_einsum},
-          {Op::Gemm, kReal, translate_gemm, infer_gemm},
-          {Op::MatMul, kReal, translate_nothing, infer_matmul}};
+          {Op::Gemm, kReal | kWideInteger, translate_gemm, infer_gemm},
+          {Op::MatMul, kReal | kWideInteger, translate_nothing, infer_matmul},
+          {Op::MatMulInteger, bit(Type::i8) | bit(Type::u8), translate_nothing, infer_matmul_integer}};
 }
 
 }  // namespace tessera::model

@@ -45,6 +45,7 @@ RawAttribute raw_attribute(const ::onnx::AttributeProto& proto, const std::strin
 bool is_heavy(const Model& model, const Node& node, std::int64_t results) {
   switch (node.op) {
     case Op::MatMul:
+    case Op::MatMulInteger:
     case Op::Gemm:
     case Op::Einsum:
     case Op::Conv:

@@ -49,6 +49,7 @@ std::uint64_t multiply_accumulates(const Model& model, const Node& node) {
       return shape(1).at(0) == 0 ? 0
                                  : product(shape(0)) * (product(shape(1)) / static_cast<std::uint64_t>(shape(1)[0]));
     case Op::MatMul:
+    case Op::MatMulInteger:
       return results * static_cast<std::uint64_t>(shape(0).back());
     case Op::Gemm: {
       const bool transposed = std::get<GemmAttributes>(node.attributes).transpose_a;
@@ -126,6 +127,7 @@ std::string work_class(const Model& model, const Node& node) {
       return text;
     }
     case Op::MatMul:
+    case Op::MatMulInteger:
     case Op::Gemm:
     case Op::Einsum:
       return "matrix product";
