@@ -75,25 +75,27 @@ void report_classes(Context& context, const std::vector<NodeFigures>& figures, d
   }
 }
 
-/// Cycles of the recurrence alone: the input has arrived, the output has not left.
+/// Cycles of a step of the loop; and of all nodes, the product of the inputs before the loop included: the input has
+/// arrived, the output has not left. The bound is on the latter.
 void report_latency(Context& context, const examples::LatencyBound& bound, const std::vector<NodeFigures>& figures,
                     const Machine& machine) {
-  double sum = 0;
-  for (const NodeFigures& entry : figures) sum += entry.cycles;
+  double sum = 0, loop = 0;
+  for (const NodeFigures& entry : figures) sum += entry.cycles, loop += entry.loop_cycles;
   const auto cycles = static_cast<Cycle>(sum + 0.5);
-  const double per_step = static_cast<double>(cycles) / static_cast<double>(bound.steps);
+  const double per_step = loop / static_cast<double>(bound.steps);
   const double microseconds = 1e6 * machine.platform().seconds(cycles);
   const bool met = microseconds <= static_cast<double>(bound.microseconds);
   context.result["latency"] = {{"steps", bound.steps},
                                {"cycles", cycles},
                                {"cycles_per_step", per_step},
+                               {"cycles_before_steps", static_cast<Cycle>(sum - loop + 0.5)},
                                {"microseconds", microseconds},
                                {"bound_microseconds", bound.microseconds},
                                {"met", met}};
-  context.print(
-      fmt::format("latency     {} steps of {:.1f} cycles, {:.2f} us each: {:.1f} us at {:.1f} GHz, bound {} us {}",
-                  bound.steps, per_step, microseconds / static_cast<double>(bound.steps), microseconds,
-                  static_cast<double>(machine.platform().clock_hz) / 1e9, bound.microseconds, met ? "met" : "MISSED"));
+  context.print(fmt::format(
+      "latency     {} steps of {:.1f} cycles, {:.0f} for the inputs before: {:.1f} us at {:.1f} GHz, bound {} us {}",
+      bound.steps, per_step, sum - loop, microseconds, static_cast<double>(machine.platform().clock_hz) / 1e9,
+      bound.microseconds, met ? "met" : "MISSED"));
 }
 
 }  // namespace

@@ -70,7 +70,7 @@ class Owners {
 };
 
 struct Sums {
-  double cycles = 0, amp_cycles = 0, amp_tile_cycles = 0;
+  double cycles = 0, loop_cycles = 0, amp_cycles = 0, amp_tile_cycles = 0;
 };
 
 std::map<Owner, Sums> sums_by_owner(const model::Model& model, const executable::Executable& executable,
@@ -82,8 +82,13 @@ std::map<Owner, Sums> sums_by_owner(const model::Model& model, const executable:
   for (unsigned number = 0; number < std::min<std::size_t>(profile.programs(), executable.programs.size()); ++number) {
     const executable::Program& program = executable.programs[number];
     for (const auto& [pc, step] : profile.steps(number))
-      if (const executable::Step* at = executable::find_step(program, pc))
-        sums[owners.of(at->path)].cycles += static_cast<double>(step.cycles);
+      if (const executable::Step* at = executable::find_step(program, pc)) {
+        const Owner owner = owners.of(at->path);
+        Sums& sum = sums[owner];
+        sum.cycles += static_cast<double>(step.cycles);
+        if (owner.node < model.nodes.size() && last_end(at->path, model.nodes[owner.node].name + " steps") != 0)
+          sum.loop_cycles += static_cast<double>(step.cycles);
+      }
   }
   std::map<std::string, Owner> of_set;  // the first step of that name
   for (const executable::Program& program : executable.programs)
@@ -100,6 +105,7 @@ std::map<Owner, Sums> sums_by_owner(const model::Model& model, const executable:
 
 void add(NodeFigures& entry, const Sums& sums, double share) {
   entry.cycles += sums.cycles * share;
+  entry.loop_cycles += sums.loop_cycles * share;
   entry.amp_cycles += sums.amp_cycles * share;
   entry.amp_tile_cycles += sums.amp_tile_cycles * share;
 }
@@ -124,8 +130,11 @@ std::vector<NodeFigures> figures_of(const model::Model& model, const CompiledMod
     entry.kind = model::work_class(model, node);
     entry.work = model::multiply_accumulates(model, node);
     entry.flop = model::floating_operations(model, node);
-    if (entry.work != 0)
-      entry.engine_cycles = static_cast<double>(entry.work) / peak_rate(model.value(node.inputs.at(0)).type);
+    if (entry.work != 0) {
+      const double rate = peak_rate(model.value(node.inputs.at(0)).type);
+      entry.engine_cycles = static_cast<double>(entry.work) / rate;
+      entry.useful_steps = static_cast<double>(model::engine_work(model, node)) / rate;
+    }
     add(entry, sum_at(i, false), 1);
     const auto place = places.find(node.name);
     if (place == places.end()) {
@@ -153,7 +162,7 @@ std::vector<ClassFigures> by_class(const std::vector<NodeFigures>& figures) {
     sum.engine_cycles += entry.engine_cycles;
     sum.cycles += entry.cycles;
     if (entry.amp_tile_cycles <= 0) continue;
-    sum.useful_steps += entry.engine_cycles;
+    sum.useful_steps += entry.useful_steps;
     sum.amp_tile_cycles += entry.amp_tile_cycles;
   }
   std::vector<ClassFigures> result;
@@ -178,7 +187,7 @@ nlohmann::ordered_json to_json(const NodeFigures& figures, double tiles) {
   if (figures.amp_tile_cycles > 0)
     json["amp"] = {{"cycles", figures.amp_cycles},
                    {"active_tiles", figures.amp_tile_cycles / figures.amp_cycles},
-                   {"useful_steps", figures.engine_cycles},
+                   {"useful_steps", figures.useful_steps},
                    {"utilisation", figures.amp_share()}};
   return json;
 }

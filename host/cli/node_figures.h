@@ -22,12 +22,14 @@ struct NodeFigures {
   std::uint64_t work = 0;      ///< multiply-accumulates
   std::uint64_t flop = 0;      ///< floating-point operations
   double engine_cycles = 0;    ///< that one tile would take for the work at its peak
+  double useful_steps = 0;     ///< the same for the part of it that matrix engines do
   double cycles = 0;           ///< of its supersteps, over all executions
+  double loop_cycles = 0;      ///< of those in the loop of a recurrence
   double amp_cycles = 0;       ///< of its AMP compute sets: see profile::AmpSpans
   double amp_tile_cycles = 0;  ///< the same, times the tiles active in them
 
   /// Useful AMP steps over compute cycles and active tiles.
-  [[nodiscard]] double amp_share() const { return amp_tile_cycles > 0 ? engine_cycles / amp_tile_cycles : 0; }
+  [[nodiscard]] double amp_share() const { return amp_tile_cycles > 0 ? useful_steps / amp_tile_cycles : 0; }
   /// Work over that of all tiles' matrix engines in the node's cycles.
   [[nodiscard]] double peak_share(double tiles) const { return cycles > 0 ? engine_cycles / (cycles * tiles) : 0; }
 };

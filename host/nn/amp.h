@@ -47,6 +47,8 @@ struct AmpProduct {
   };
   std::optional<Addend> addend;  ///< added before the limits
   AmpLimits limits;
+  std::optional<graph::Type> result;  ///< f32: sums of f16 products are not rounded; none: the operands' type
+  [[nodiscard]] graph::Type result_type() const { return result.value_or(type); }
 };
 
 /// Channels of a block of a result with so many: those of a home layout, 8 where that has 4 or none (the last block's

@@ -45,6 +45,7 @@ Tensor lower_amp_matmul(Lowering& lowering, const Node& node, const AmpMatmul& g
   const Index planes = given.batched ? size(a.dim(0)) : 1, m = size(a.elements()) / k / planes;
   AmpProduct product;
   product.type = a.type();
+  product.result = given.result;
   product.groups_are_channels = !given.batched;
   product.task = amp_matmul_task(lowering, a.type(), planes, m, k, n, given.b.is_constant());
   product.bias = given.bias;
@@ -76,7 +77,7 @@ Tensor lower_amp_matmul(Lowering& lowering, const Node& node, const AmpMatmul& g
     };
   }
   const HomeLayout y = planned_amp(lowering, node, product);
-  return home_view(a.type(), y, given.shape, given.shape.size() - 1);
+  return home_view(product.result_type(), y, given.shape, given.shape.size() - 1);
 }
 
 bool fused_matmul(const Model& model, const Node& node) {

@@ -16,6 +16,7 @@ struct AmpMatmul {
   std::vector<float> bias;  ///< of the n columns; empty: 0
   graph::Shape shape;       ///< of the result; its last extent is n
   const Fused* fused = nullptr;
+  std::optional<graph::Type> result;  ///< as AmpProduct's
 };
 
 [[nodiscard]] AmpTask amp_matmul_task(const Lowering& lowering, graph::Type type, std::int64_t planes, std::int64_t m,

@@ -54,7 +54,7 @@ class AmpResult {
         field_positions_(t_.images * t_.out_h * t_.out_w),
         tile_sums_(plan.groups * plan.out_sets * plan.sum_positions()) {
     const Index channels = t_.out_channels * (p_.groups_are_channels ? t_.groups : 1);
-    block_ = static_cast<Index>(result_block(p_.type, u(channels)));
+    block_ = static_cast<Index>(result_block(p_.result_type(), u(channels)));
     halves_ = block_ / 8;
     blocks_ = ceil_div(channels, block_);
     positions_ = field_positions_ * (p_.groups_are_channels ? 1 : t_.groups);
@@ -131,7 +131,7 @@ class AmpResult {
   }
 
   [[nodiscard]] HomeLayout unmapped_home(const std::string& name) const {
-    const Tensor tensor = graph_.add_variable(p_.type, {u(blocks_), u(positions_), u(block_)}, name);
+    const Tensor tensor = graph_.add_variable(p_.result_type(), {u(blocks_), u(positions_), u(block_)}, name);
     return {variable(tensor), u(block_), u(blocks_), u(positions_)};
   }
   void map_intervals(graph::VariableId id, const std::vector<TileInterval>& mapping) {
@@ -182,7 +182,7 @@ class AmpResult {
   /// Equal shares of a home layout; everything is brought: [parts][halves][groups][8].
   void share_equally() {
     graph::Graph other(graph_.tiles());  // for the mapping alone
-    const HomeLayout shape = make_home(other, p_.type, u(block_), u(blocks_), u(positions_), name_);
+    const HomeLayout shape = make_home(other, p_.result_type(), u(block_), u(blocks_), u(positions_), name_);
     const std::vector<TileInterval> mapping = other.variable(shape.variable).mapping;
     place_result(mapping);
     for (const TileInterval& interval : mapping) {
@@ -280,7 +280,7 @@ class AmpResult {
     const Tensor& view = p_.addend->view;
     const HomeLayout home = unmapped_home(name_ + " addend");
     map_intervals(home.variable, mapping);
-    builder_.copy(view, home_view(p_.type, home, view.shape(), p_.addend->channel_axis), name_ + " addend");
+    builder_.copy(view, home_view(p_.result_type(), home, view.shape(), p_.addend->channel_axis), name_ + " addend");
     return home;
   }
 
@@ -319,7 +319,7 @@ class AmpResult {
               const std::vector<std::uint32_t>& segments, Index rows, const HomeLayout& addend) {
     std::vector<TileMembers> tiles;
     for (const Share* share : members) tiles.push_back({static_cast<std::uint32_t>(share->tile), 1});
-    const std::string type = t_.half ? "f16" : "f32";
+    const std::string type(graph::name_of(p_.result_type()));
     const VertexId vertex = graph_.add_family(set, (p_.addend ? "AmpResultAdd_" : "AmpResult_") + type, tiles, name_);
     const Index groups = members[0]->groups, part = halves_ * groups * 8;
     const Tensor own = plan_.local

@@ -116,7 +116,7 @@ class MatmulLowering {
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
       const Tensor block = a_of(blocks_[i]);
       if (auto placed = builder_.placed_rows(block, blocks_[i].tile)) {
-        a_[i] = *placed;
+        a_[i] = {placed->data.reinterpret(type_), placed->stride};
         continue;
       }
       staged.add(blocks_[i].tile, block.elements());
@@ -145,7 +145,7 @@ class MatmulLowering {
         const Tensor part =
             b.view.slice({block.inner, block.column}, {block.inner + block.depth, block.column + block.columns});
         if (auto placed = builder_.placed_rows(part, block.tile)) {
-          b_[i] = *placed;
+          b_[i] = {placed->data.reinterpret(type_), placed->stride};
           continue;
         }
         from.push_back(part.flatten());

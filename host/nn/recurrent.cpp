@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 
+#include "host/nn/amp_matmul.h"
 #include "host/nn/lowering.h"
 #include "hw/error.h"
 
@@ -310,10 +311,7 @@ class Recurrence {
       product.b.view = product.b.view[d].transpose();
     }
     product.bias = bias(d, by_unit);
-    std::string note;
-    const auto sram = lowering_.options().sram_bytes;
-    const MatmulLimits limits{sram / 2, sram / 4, sram};
-    const Tensor z = multiply(product, limits, note);
+    const Tensor z = multiply(product);
     std::vector<Tensor> src, dst;
     for (Index k = 0; k < used_; ++k) {
       const Index n = units_of(k), rows = steps_ * batch_;
@@ -331,18 +329,26 @@ class Recurrence {
     for (std::size_t i = 0; i < src.size(); ++i) builder_.copy(src[i], dst[i], node_.name + " inputs");
   }
 
-  Tensor multiply(MatmulOperands product, const MatmulLimits& limits, std::string& note) {
-    if (type_ != graph::Type::f32) {
-      product.a = real(product.a, "x");
-      if (product.b.is_constant()) {
-        model::Tensor wide(model::Type::f32, product.b.constant->shape);
-        for (std::int64_t i = 0; i < wide.elements(); ++i) wide.set(i, static_cast<float>(product.b.constant->real(i)));
-        product.b.constant = lowering_.keep(std::move(wide));
-      } else {
-        product.b.view = real(product.b.view, "W");
-      }
+  /// f16 goes through the AMP unit, whose sums stay f32.
+  Tensor multiply(const MatmulOperands& product) {
+    if (type_ == graph::Type::f32) {
+      std::string note;
+      const auto sram = lowering_.options().sram_bytes;
+      return lower_matmuls(builder_, {product}, {sram / 2, sram / 4, sram}, node_.name + " input product", note)[0];
     }
-    return lower_matmuls(builder_, {product}, limits, node_.name + " input product", note)[0];
+    AmpMatmul given;
+    given.a = product.a;
+    given.b = product.b;
+    given.shape = {steps_ * batch_, gates_ * hidden_};
+    given.result = graph::Type::f32;
+    const bool added = product.bias && !product.bias->is_constant();
+    if (product.bias && !added)
+      for (std::int64_t i = 0; i < product.bias->constant->elements(); ++i)
+        given.bias.push_back(static_cast<float>(product.bias->constant->real(i)));
+    const Tensor z = lower_amp_matmul(lowering_, node_, given);
+    if (!added) return z;
+    return lower_binary(builder_, "MapAdd_f32", {z, nullptr}, *product.bias, z.shape(), graph::Type::f32,
+                        node_.name + " bias");
   }
 
   /// Everything that must start from zero.

@@ -66,6 +66,12 @@ std::uint64_t multiply_accumulates(const Model& model, const Node& node) {
   }
 }
 
+std::uint64_t engine_work(const Model& model, const Node& node) {
+  if (node.op != Op::LSTM && node.op != Op::GRU && node.op != Op::RNN) return multiply_accumulates(model, node);
+  const Shape &x = model.value(node.inputs.at(0)).shape, &w = model.value(node.inputs.at(1)).shape;
+  return product(x) * static_cast<std::uint64_t>(w.at(0) * w.at(1));
+}
+
 std::uint64_t multiply_accumulates(const Model& model) {
   std::uint64_t sum = 0;
   for (const Node& node : model.nodes) sum += multiply_accumulates(model, node);

@@ -14,6 +14,9 @@ namespace tessera::model {
 [[nodiscard]] std::uint64_t multiply_accumulates(const Model& model, const Node& node);
 [[nodiscard]] std::uint64_t multiply_accumulates(const Model& model);
 
+/// Those of them that matrix engines do: of recurrences the products of the inputs, which do not wait for each other.
+[[nodiscard]] std::uint64_t engine_work(const Model& model, const Node& node);
+
 /// Floating-point operations: two for each multiply-accumulate; of poolings and element-wise operators one for each
 /// tap or element (BatchNormalization two); 0 for what only moves or is not counted (normalisations over rows,
 /// softmax, integers).
