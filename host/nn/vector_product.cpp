@@ -101,7 +101,13 @@ class VectorProduct {
     const Index width = plan_.vectors * lanes_;
     const Tensor x = per_tile(type_, m_ * width, "operands");
     const Tensor by_part = x.reshape({plan_.column_tiles, plan_.parts, m_, width});
-    const Tensor rows = given_.a.reshape({m_, k_});
+    // Scattered operands are put in order once, not on every tile.
+    Tensor rows = given_.a.reshape({m_, k_});
+    if (!rows.contiguous()) {
+      const Tensor ordered = builder_.linear(type_, {m_, k_}, name_ + " rows");
+      builder_.copy(rows, ordered, name_ + " rows");
+      rows = ordered;
+    }
     for (Index part = 0; part < plan_.parts; ++part)
       builder_.copy(rows.slice(part * width, (part + 1) * width, 1).expand(0).broadcast(plan_.column_tiles, 0),
                     by_part.slice(part, part + 1, 1).squeeze(1), name_ + " operands");
