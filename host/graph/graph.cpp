@@ -110,6 +110,12 @@ void Graph::make_variable(VariableId id) {
   variables_.at(id.index).copies = 1;
 }
 
+void Graph::make_initial(VariableId id) {
+  if (!variables_.at(id.index).constant())
+    bad_graph("no contents to begin with", "variable " + variables_[id.index].name);
+  variables_[id.index].initial = true;
+}
+
 Tensor Graph::add_repeated_constant(Type type, Shape shape, std::vector<std::uint8_t> data, std::uint64_t copies,
                                     std::string name) {
   if (copies == 0) bad_graph("no copy of a constant", "constant " + name);

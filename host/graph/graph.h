@@ -40,6 +40,7 @@ struct Variable {
   std::uint64_t copies = 1;  ///< of the data, one behind the other: the leading axis of a repeated constant
   bool keep = false;         ///< live from its first write (or load) to the end
   bool parameter = false;    ///< of a function: stands for another constant at each call
+  bool initial = false;      ///< data is what it is loaded with: it may be written, and keeps its place throughout
   [[nodiscard]] bool constant() const { return data != nullptr; }
   [[nodiscard]] std::uint64_t elements() const { return element_count(shape); }
 };
@@ -135,6 +136,9 @@ class Graph {
   Tensor add_like(VariableId id, std::vector<std::uint8_t> data, std::string name);
   /// Makes a variable of a constant: its contents are dropped, all else stays.
   void make_variable(VariableId id);
+  /// Lets a constant be written: its data is what it is loaded with. It keeps its place for the whole program, so what
+  /// is not written stays, also from run to run.
+  void make_initial(VariableId id);
   /// A constant [copies, shape...] of equal copies whose data (one of them) is held once, here and in the executable:
   /// for weights and tables that stand on many tiles. copies >= 1.
   Tensor add_repeated_constant(Type type, Shape shape, std::vector<std::uint8_t> data, std::uint64_t copies,

@@ -40,7 +40,8 @@ class Writer {
   void variable(const Variable& variable) {
     number(static_cast<std::uint64_t>(variable.type));
     numbers(variable.shape);
-    number((variable.constant() ? 1U : 0U) | (variable.keep ? 2U : 0U) | (variable.parameter ? 4U : 0U));
+    number((variable.constant() ? 1U : 0U) | (variable.keep ? 2U : 0U) | (variable.parameter ? 4U : 0U) |
+           (variable.initial ? 8U : 0U));
     number(variable.mapping.size());
     for (const TileInterval& i : variable.mapping) {
       number(i.begin);

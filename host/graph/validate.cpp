@@ -75,7 +75,7 @@ class Validator {
     check_tensor(t, path);
     for (const Box& box : t.boxes()) {
       const Variable& v = graph_.variable(box.variable);
-      if (v.constant()) fail(fmt::format("constant {} is written", v.name), path, "use a variable");
+      if (v.constant() && !v.initial) fail(fmt::format("constant {} is written", v.name), path, "use a variable");
       if (v.parameter) fail(fmt::format("parameter {} is written", v.name), path, "use a variable");
     }
     if (t.aliases_itself()) fail(fmt::format("{} is written, but holds one element twice", describe(t)), path);

@@ -101,9 +101,41 @@ class AmpLowering {
     return at.group * plan_.groups + g < t_.groups && at.in * plan_.in_blocks + b < t_.in_blocks();
   }
 
+  struct Zeros {
+    std::vector<std::uint32_t> runs;
+    Index blocks;
+    bool operator<(const Zeros& o) const { return std::tie(runs, blocks) < std::tie(o.runs, o.blocks); }
+  };
+  using ZeroTiles = std::map<Zeros, std::vector<Index>>;
+
+  /// What must be zero on which tiles: everything that a useful position reads and the exchange does not bring.
+  [[nodiscard]] ZeroTiles zeros_of_tiles() const {
+    ZeroTiles tiles_of;
+    for (Index i = 0; i < tiles_; ++i) {
+      Zeros zeros{zero_runs(block(tile(i).field)), plan_.groups * plan_.in_blocks};
+      if (!whole(tile(i))) zeros = {with_missing(tile(i), zeros.runs), 1};
+      if (!zeros.runs.empty()) tiles_of[std::move(zeros)].push_back(i);
+    }
+    return tiles_of;
+  }
+  void zero_patch(const ZeroTiles& zeros) {
+    if (zeros.empty()) return;
+    const auto set = graph_.add_compute_set(name_ + " borders");
+    add_zeros(set, zeros);
+    builder_.execute(set);
+  }
+  void add_zeros(graph::ComputeSetId set, const ZeroTiles& zeros) {
+    for (const auto& [zero, tiles] : zeros)
+      add_zeros(set, patch_, tiles, zero.runs, zero.blocks, planes_ * plane_ * t_.element_bytes(), "borders");
+  }
+
   void place_patch() {
-    patch_ = on_tiles(p_.type, plan_.patch_elements, "operands");
-    builder_.steps().push_back(graph::Program::write_undef(patch_));
+    const ZeroTiles zeros = zeros_of_tiles();
+    const bool kept = keep_patch(zeros);
+    if (!kept) {
+      patch_ = on_tiles(p_.type, plan_.patch_elements, "operands");
+      builder_.steps().push_back(graph::Program::write_undef(patch_));
+    }
     CopyList copies;
     for (Index i = 0; i < tiles_; ++i) {
       const Tile at = tile(i);
@@ -114,9 +146,40 @@ class AmpLowering {
           if (present(at, g, b)) bring(copies, block(at.field), group, in, target);
         }
     }
-    if (cleared()) zero_patch();
+    if (!kept && cleared()) zero_patch(zeros);
     copies.emit(builder_, variable(patch_), name_ + " operands");
-    if (!cleared()) zero_patch();
+    if (!kept && !cleared()) zero_patch(zeros);
+  }
+
+  /// A patch that no other variable takes the place of keeps the zeros that it got before the program; products with
+  /// the same zeros share it. False if there is no memory for that, or nothing to keep.
+  bool keep_patch(const ZeroTiles& zeros) {
+    if (zeros.empty()) return false;
+    std::string key;
+    const auto add = [&](Index number) { key.append(reinterpret_cast<const char*>(&number), sizeof number); };
+    for (const Index number : {Index{t_.half}, tiles_, plan_.patch_elements}) add(number);
+    for (const auto& [zero, tiles] : zeros) {
+      for (const std::uint32_t run : zero.runs) add(run);
+      add(-zero.blocks);
+      for (const Index i : tiles) add(i);
+    }
+    KeptPatches& kept = builder_.kept_patches();
+    const auto found = kept.patches.find(key);
+    const auto bytes = static_cast<std::uint64_t>(plan_.patch_elements * t_.element_bytes());
+    if (found == kept.patches.end() && bytes > kept.left) return false;
+    if (found != kept.patches.end() && found->second) {
+      patch_ = *found->second;
+      return true;
+    }
+    if (found == kept.patches.end()) {
+      kept.left -= bytes;
+      patch_ = constant_for(tiles_, p_.type, std::vector<std::uint8_t>(bytes, 0), "operands");
+      graph_.make_initial(variable(patch_));
+    } else {
+      patch_ = on_tiles(p_.type, plan_.patch_elements, "operands");
+    }
+    kept.patches[key] = patch_;
+    return true;
   }
 
   /// Row of the input of one image (input slices counted) that a row of a plane holds; -1: zeros.
@@ -184,26 +247,6 @@ class AmpLowering {
     const Index step = plan_.wide ? 1 : t_.stride_w, width = (t_.in_w - 1) * t_.up_w + 1;
     const Index begin = std::min(useful, x < 0 ? ceil_div(-x, step) : 0);
     return {begin, std::max(begin, std::min(useful, x < width ? ceil_div(width - x, step) : 0))};
-  }
-
-  /// Zeros in everything that a useful position reads and the exchange does not bring.
-  void zero_patch() {
-    struct Zeros {
-      std::vector<std::uint32_t> runs;
-      Index blocks;
-      bool operator<(const Zeros& o) const { return std::tie(runs, blocks) < std::tie(o.runs, o.blocks); }
-    };
-    std::map<Zeros, std::vector<Index>> tiles_of;
-    for (Index i = 0; i < tiles_; ++i) {
-      Zeros zeros{zero_runs(block(tile(i).field)), plan_.groups * plan_.in_blocks};
-      if (!whole(tile(i))) zeros = {with_missing(tile(i), zeros.runs), 1};
-      if (!zeros.runs.empty()) tiles_of[std::move(zeros)].push_back(i);
-    }
-    if (tiles_of.empty()) return;
-    const auto set = graph_.add_compute_set(name_ + " borders");
-    for (const auto& [zeros, tiles] : tiles_of)
-      add_zeros(set, patch_, tiles, zeros.runs, zeros.blocks, planes_ * plane_ * t_.element_bytes(), "borders");
-    builder_.execute(set);
   }
 
   [[nodiscard]] bool whole(const Tile& at) const { return present(at, plan_.groups - 1, plan_.in_blocks - 1); }

@@ -23,8 +23,9 @@ using Index = std::int64_t;
 // Shares of a tile's memory. The rest is code, tables, lists, stacks, and activations that wait.
 constexpr double kWork = 0.3;           // operands, sums and terms of one product
 constexpr double kWorkOnce = 0.5;       // the same and its weights, where these are sent before each use
-constexpr double kWeights = 0.54;       // weights of all products
+constexpr double kWeights = 0.52;       // weights of all products
 constexpr double kMostWeights = 0.66;   // if a copy of each and a fifth more needs that
+constexpr double kKept = 0.06;          // patches of operands that keep their zeros
 constexpr double kHighestPrice = 64.0;  // cycles a byte: nothing is worth a second copy
 
 /// The last three entries, `fill` in front.
@@ -157,8 +158,8 @@ void set_amp_limits(const Lowering& lowering, AmpTask& task) {
   task.weight_price = lowering.weight_price();
 }
 
-double weight_price(const Model& model, const Options& options) {
-  if (options.weights_once) return 0;
+WeightPrice price_weights(const Model& model, const Options& options) {
+  if (options.weights_once) return {};
   std::map<decltype(key_of(AmpTask())), std::pair<AmpTask, std::uint64_t>> tasks;  // and how many there are of each
   double least = 0;
   for (const Node& node : model.nodes) {
@@ -180,9 +181,12 @@ double weight_price(const Model& model, const Options& options) {
     }
     return bytes;
   };
-  if (held(0) <= budget) return 0;
-  double price = 1.0 / 64;
-  while (price < kHighestPrice && held(price) > budget) price *= 1.25;
+  WeightPrice price;
+  double bytes = held(0);
+  if (bytes > budget) price.cycles = 1.0 / 64;
+  while (price.cycles > 0 && price.cycles < kHighestPrice && (bytes = held(price.cycles)) > budget)
+    price.cycles *= 1.25;
+  price.kept_bytes = static_cast<std::uint64_t>(std::clamp(sram * kMostWeights - bytes, 0.0, sram * kKept));
   return price;
 }
 

@@ -27,7 +27,11 @@ struct ConvTask {
 /// Fills tiles, memory limits and the price of weights.
 void set_amp_limits(const Lowering& lowering, AmpTask& task);
 
-/// The price of weights for a model, cycles a byte.
-[[nodiscard]] double weight_price(const model::Model& model, const Options& options);
+/// The price of weights for a model, and what it leaves for patches of operands that keep their zeros.
+struct WeightPrice {
+  double cycles = 0;             ///< a byte
+  std::uint64_t kept_bytes = 0;  ///< of a tile
+};
+[[nodiscard]] WeightPrice price_weights(const model::Model& model, const Options& options);
 
 }  // namespace tessera::nn

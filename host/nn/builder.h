@@ -29,6 +29,12 @@ struct PlacedRows {
   std::uint64_t stride = 0;  ///< elements from row to row
 };
 
+/// Operand patches of products that keep their zeros for the whole program (amp.cpp).
+struct KeptPatches {
+  std::map<std::string, std::optional<graph::Tensor>> patches;  ///< by what is zero where; empty: known elsewhere
+  std::uint64_t left = 0;                                       ///< bytes of a tile for further ones
+};
+
 class Builder {
  public:
   Builder(graph::Graph& graph, unsigned tiles) : graph_(graph), tiles_(tiles) {}
@@ -38,6 +44,8 @@ class Builder {
   [[nodiscard]] unsigned tiles() const { return tiles_; }
   [[nodiscard]] std::vector<graph::Program>& steps() { return steps_; }
   void execute(graph::ComputeSetId set) { steps_.push_back(graph::Program::execute(set)); }
+  [[nodiscard]] KeptPatches& kept_patches() { return kept_; }
+  [[nodiscard]] const KeptPatches& kept_patches() const { return kept_; }
   /// dst gets src by exchange.
   void copy(const graph::Tensor& src, const graph::Tensor& dst, const std::string& name);
 
@@ -84,6 +92,7 @@ class Builder {
   unsigned tiles_;
   unsigned next_tile_ = 0;  ///< of spread()
   std::vector<graph::Program> steps_;
+  KeptPatches kept_;
 };
 
 }  // namespace tessera::nn

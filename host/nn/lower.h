@@ -48,9 +48,9 @@ struct PlanNote {
 /// Which steps do a node's work: those in the innermost sequence of the name `steps`.
 struct NodePlace {
   std::string node;
-  std::string steps;            ///< the node itself, the product that takes it along, or the same node of the first call
-  std::uint32_t calls = 1;      ///< more than 1: in a function that serves as many nodes, one a call
-  bool taken_along = false;     ///< computed with `steps`, has none of its own
+  std::string steps;         ///< the node itself, the product that takes it along, or the same node of the first call
+  std::uint32_t calls = 1;   ///< more than 1: in a function that serves as many nodes, one a call
+  bool taken_along = false;  ///< computed with `steps`, has none of its own
 };
 
 struct Lowered {

@@ -54,7 +54,9 @@ void Lowering::run() {
   std::sort(cuts.begin(), cuts.end());
   fusion_ = std::make_shared<const Fusion>(model_, cuts);
   check();
-  weight_price_ = nn::weight_price(model_, options_);
+  const WeightPrice price = price_weights(model_, options_);
+  weight_price_ = price.cycles;
+  builder_.kept_patches().left = price.kept_bytes;
   auto cluster = clusters.begin();
   for (std::size_t i = 0; i < model_.nodes.size();) {
     if (cluster != clusters.end() && cluster->first == i) {
@@ -70,6 +72,13 @@ void Lowering::run() {
     place_nodes(i, 1, 1);
     ++i;
   }
+}
+
+void Lowering::plan_as(const Lowering& other) {
+  fusion_ = other.fusion_;
+  weight_price_ = other.weight_price_;
+  builder_.kept_patches() = other.builder_.kept_patches();
+  for (auto& [key, patch] : builder_.kept_patches().patches) patch.reset();  // of another graph
 }
 
 void Lowering::place_nodes(std::size_t first, std::size_t length, std::size_t count) {

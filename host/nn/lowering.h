@@ -53,16 +53,14 @@ class Lowering {
   [[nodiscard]] graph::Tensor materialised(model::ValueId id);
   /// The value as a view, or as a constant that the rule places itself.
   [[nodiscard]] Operand operand(model::ValueId id);
-  /// True if no node from `node` on reads what the view's variables hold, as far as values with views of them go, and it
-  /// is no output of the model.
+  /// True if no node from `node` on reads what the view's variables hold, as far as values with views of them go, and
+  /// it is no output of the model.
   [[nodiscard]] bool dead_from(const graph::Tensor& view, std::size_t node) const;
   /// Lowers one node by its rule, its steps in a sequence of its name.
   void lower_one(std::size_t node);
-  /// Takes over which nodes go with which products, and the price of weights: for a part of the model that is lowered by itself.
-  void plan_as(const Lowering& other) {
-    fusion_ = other.fusion_;
-    weight_price_ = other.weight_price_;
-  }
+  /// Takes over which nodes go with which products, the price of weights, and which patches are kept: for a part of the
+  /// model that is lowered by itself.
+  void plan_as(const Lowering& other);
   /// Taps the results of a node if that is wanted; passes(i): what output i stands for at each pass.
   void tap(std::size_t node, const std::function<std::vector<model::ValueId>(std::size_t)>& passes);
   /// Keeps a constant that a rule made for as long as the lowering.
