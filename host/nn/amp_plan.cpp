@@ -12,7 +12,7 @@ namespace {
 constexpr std::int64_t kWorkers = 6;
 // Measured on a tile (docs/matrix.md): slots of a worker around the steps of its positions, cycles of the supervisor
 // between two sets.
-constexpr std::uint64_t kStartSlots = 20, kAccumulateSlots = 13, kSetCycles = 30;
+constexpr std::uint64_t kStartSlots = 20, kAccumulateSlots = 13, kSetCycles = 46;
 constexpr std::uint64_t kSuperstepCycles = 180;  // sync, release, table, first word's delay
 constexpr std::uint64_t kZeroCycles = 250;
 
