@@ -134,5 +134,70 @@ TEST(NodeCheck, NanAgainstANumberIsWrong) {
               }).passes());
 }
 
+/// A convolution of `products` (weights, inputs of one) with a normalisation that changes nothing behind it, the first
+/// not readable: whether the second may be off by `off`.
+bool may_be_off(const std::vector<float>& products, double off) {
+  const auto channels = static_cast<std::int64_t>(products.size());
+  const auto halves = [](const model::Shape& shape, const std::vector<double>& x) {
+    return rounded(Type::f16, shape, x);
+  };
+  const std::vector<double> weights(products.begin(), products.end());
+  const Tensor x = halves({1, channels, 1, 1}, std::vector<double>(products.size(), 1.0)), one = halves({1}, {1.0}),
+               zero = halves({1}, {0.0});
+  model::Model model;
+  const auto value = [&](const std::string& name, const model::Shape& shape, std::optional<Tensor> constant) {
+    model::Value v;
+    v.name = name;
+    v.type = Type::f16;
+    v.shape = shape;
+    v.constant = std::move(constant);
+    model.values.push_back(v);
+    return static_cast<model::ValueId>(model.values.size() - 1);
+  };
+  const auto input = value("x", x.shape, {});
+  const auto w = value("w", x.shape, halves(x.shape, weights));
+  const auto scale = value("scale", {1}, one), bias = value("bias", {1}, zero), mean = value("mean", {1}, zero),
+             variance = value("variance", {1}, one);
+  const auto sum = value("sum", {1, 1, 1, 1}, {}), result = value("result", {1, 1, 1, 1}, {});
+  model::Node conv, norm;
+  conv.op = Op::Conv;
+  conv.name = "conv";
+  conv.inputs = {input, w};
+  conv.outputs = {sum};
+  model::ConvAttributes a;
+  a.kernel = a.strides = a.dilations = {1, 1};
+  a.pads_begin = a.pads_end = {0, 0};
+  conv.attributes = a;
+  norm.op = Op::BatchNormalization;
+  norm.name = "norm";
+  norm.inputs = {sum, scale, bias, mean, variance};
+  norm.outputs = {result};
+  model::NormAttributes n;
+  n.epsilon = 0;
+  norm.attributes = n;
+  model.inputs = {input};
+  model.outputs = {result};
+  model.nodes = {conv, norm};
+  const double exact = golden::run(model, {x})[result]->real(0);
+  return check_nodes(model, {x},
+                     [&](model::ValueId id) -> std::optional<Tensor> {
+                       if (id != result) return {};
+                       return halves({1, 1, 1, 1}, {exact + off});
+                     })
+      .passes();
+}
+
+/// Weights that are rounded once more: errors of many equal products average out, those of two large ones do not.
+TEST(NodeCheck, WeightsRoundedOnceMoreMayBeOffByTheSizeOfTheirProducts) {
+  std::vector<float> equal(400), few(400, 0.0F);
+  for (std::size_t i = 0; i < equal.size(); ++i) equal[i] = i % 2 == 0 ? 0x1p-8F : -0x1p-8F;
+  few[0] = 1.0F;
+  few[1] = -0.9375F;
+  EXPECT_TRUE(may_be_off(few, 0x1p-11));
+  EXPECT_FALSE(may_be_off(few, 0x1p-9));
+  EXPECT_TRUE(may_be_off(equal, 0x1p-14));
+  EXPECT_FALSE(may_be_off(equal, 0x1p-11));
+}
+
 }  // namespace
 }  // namespace tessera::golden

@@ -1,6 +1,7 @@
 #include "host/nn/vertex_batch.h"
 
 #include <cstring>
+#include <set>
 #include <utility>
 
 namespace tessera::nn {
@@ -47,10 +48,12 @@ std::size_t VertexBatch::regular(std::size_t first, std::vector<std::int64_t>& d
   const Member& base = members_[first];
   for (const Tensor& tensor : base.tensors)
     if (!plain(tensor)) return 1;
+  std::set<unsigned> tiles = {base.tile};  // of a family, each tile has its members in one row
   std::size_t count = 1;
   for (; first + count < members_.size(); ++count) {
     const Member &last = members_[first + count - 1], &next = members_[first + count];
     if (next.values != base.values) return count;
+    if (next.tile != last.tile && !tiles.insert(next.tile).second) return count;
     for (std::size_t f = 0; f < tensors_.size(); ++f) {
       const Tensor &a = last.tensors[f], &b = next.tensors[f];
       if (!plain(b) || b.elements() != a.elements() || b.boxes()[0].variable != a.boxes()[0].variable) return count;
