@@ -71,7 +71,7 @@ int run_command(Context& context, const RunOptions& options) {
     request.machine = options.machine;
     request.machine.check_races = options.check && !options.no_races;
     request.results = options.results;
-    return run_wavenet(context, options.model, request, platform, options.check, progress);
+    return run_wavenet(context, options.model, request, platform, options.check || options.check_outputs, progress);
   }
   const LoadedModel loaded = load_model(context, options.model, options.inputs);
   const std::vector<model::Tensor> inputs =

@@ -272,9 +272,10 @@ const NodeResult* NodeReport::first_wrong() const {
 
 std::string NodeReport::text() const {
   if (values == 0) return "no node has a result that the host can read: nothing was compared";
-  std::string text = fmt::format("{} values compared in {} of {} nodes", values, results.size(), nodes);
   std::size_t through = 0;
-  for (const NodeResult& result : results) through += result.through.size();
+  std::set<std::string> compared;  // a node may have several results
+  for (const NodeResult& result : results) through += result.through.size(), compared.insert(result.node);
+  std::string text = fmt::format("{} values compared in {} of {} nodes", values, compared.size(), nodes);
   if (through > 0) text += fmt::format(" ({} more by the nodes that follow them)", through);
   const auto worst = std::max_element(results.begin(), results.end(),
                                       [](const NodeResult& a, const NodeResult& b) { return a.used < b.used; });

@@ -104,6 +104,16 @@ TEST(NetworksByName, WakeWordTellsWhatIsMissing) {
   EXPECT_THAT(outcome.err, testing::HasSubstr("scripts/fetch_wakeword.sh"));
 }
 
+TEST(NetworksByName, OutputsOfAProgramAreCompared) {
+  const std::string file = scratch_directory() + "/result.json";
+  const Outcome outcome = tessera::test::tessera(
+      {"run", "example:wavenet?tiles=4,residual=16,skip=16,classes=64,stacks=1,layers=2,samples=8,block=4",
+       "--platform", "pocket", "--check-outputs", "--json", file, "--quiet"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+  const nlohmann::json result = nlohmann::json::parse(read_file(file));
+  EXPECT_EQ(result.at("check").at("values"), 16);  // eight samples and their probabilities
+}
+
 TEST(NetworksByName, LatencyIsMeasuredAgainstTheBound) {
   const nlohmann::json met = run_network("lstm?hidden=32,steps=4,bound=1000", {"--platform", "pocket"});
   ASSERT_FALSE(met.is_null());
