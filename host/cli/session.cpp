@@ -85,7 +85,6 @@ void replicate(CompiledModel& compiled, unsigned replicas) {
 CompiledModel compile_model(const model::Model& model, const Platform& platform, const CompileSettings& settings,
                             Progress& progress, const std::function<void(const nlohmann::ordered_json&)>& report) {
   const Clock::time_point start = Clock::now();
-  progress.phase("lowering");
   nn::Options lowering;
   lowering.tiles = platform.tiles;
   lowering.sram_bytes = platform.sram_bytes;
@@ -93,11 +92,28 @@ CompiledModel compile_model(const model::Model& model, const Platform& platform,
   lowering.tap_nodes = settings.tap_nodes;
   lowering.weights_once = settings.weights_once;
   lowering.replicas = settings.replica_count(platform.ipus());
-  Shutdown::check();
-  nn::Lowered lowered = nn::lower(model, lowering);
   compiler::Options options = compiler_options(model, settings, progress);
   options.report = report;
-  compiler::Compiled compiled = compiler::compile(lowered.graph, platform, CodeletLibrary::builtin(), options);
+  std::optional<nn::Lowered> lowered_for;
+  const auto attempt = [&] {
+    progress.phase("lowering");
+    Shutdown::check();
+    lowered_for.emplace(nn::lower(model, lowering));
+    return compiler::compile(lowered_for->graph, platform, CodeletLibrary::builtin(), options);
+  };
+  compiler::Compiled compiled = [&] {
+    try {
+      return attempt();
+    } catch (const Error& error) {
+      // Plans guess how much memory copies of weights may take: what does not fit is planned once more without them.
+      if (error.category() != Category::does_not_fit || lowering.weights_once) throw;
+      lowering.frugal = true;
+      return attempt();
+    }
+  }();
+  nn::Lowered& lowered = *lowered_for;
+  if (lowering.frugal)
+    lowered.notes.insert(lowered.notes.begin(), {"memory", "planned again with few copies of weights, to fit"});
   CompiledModel result;
   result.executable = std::move(compiled.executable);
   result.inputs = std::move(lowered.inputs);

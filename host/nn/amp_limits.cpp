@@ -172,7 +172,8 @@ WeightPrice price_weights(const Model& model, const Options& options) {
     least += static_cast<double>(weight_bytes(model, node)) / options.tiles;
   }
   const double sram = options.sram_bytes;
-  const double budget = std::max(sram * kWeights, std::min(1.2 * least, sram * kMostWeights));
+  const double budget =
+      options.frugal ? 1.05 * least : std::max(sram * kWeights, std::min(1.2 * least, sram * kMostWeights));
   const auto held = [&](double price) {
     double bytes = 0;
     for (auto& [key, task] : tasks) {
@@ -186,7 +187,8 @@ WeightPrice price_weights(const Model& model, const Options& options) {
   if (bytes > budget) price.cycles = 1.0 / 64;
   while (price.cycles > 0 && price.cycles < kHighestPrice && (bytes = held(price.cycles)) > budget)
     price.cycles *= 1.25;
-  price.kept_bytes = static_cast<std::uint64_t>(std::clamp(sram * kMostWeights - bytes, 0.0, sram * kKept));
+  if (!options.frugal)
+    price.kept_bytes = static_cast<std::uint64_t>(std::clamp(sram * kMostWeights - bytes, 0.0, sram * kKept));
   return price;
 }
 

@@ -172,6 +172,20 @@ model::TestGraph conv_graph(const ConvCase& c, bool fused) {
 
 void PrintTo(const ConvCase& c, std::ostream* out) { *out << c.name; }
 
+/// Element-wise nodes meet results on the tiles of their product, whose blocks come back to a tile in the order of
+/// elements. Extents and kernels of all kinds; the fields are cut unevenly.
+TEST(Results, ElementwiseNodesTakeThemWhereTheyStand) {
+  for (const Type type : {Type::f32, Type::f16})
+    for (const Shape& w : {Shape{8, 8, 1, 3}, Shape{8, 8, 3, 1}, Shape{16, 8, 3, 3}, Shape{24, 8, 5, 1}}) {
+      ConvCase c{"then", type, {1, 8, 15, 34}, w, 1, {1, 1}, {1, 1}, {0, 0, 0, 0}, false, false};
+      model::TestGraph graph = conv_graph(c, false);
+      graph.nodes[0].outputs = {"c"};
+      graph.nodes.push_back({"Neg", {"c"}, {"n"}, {}, "neg", ""});
+      graph.nodes.push_back({"Mul", {"n", "c"}, {"y"}, {}, "mul", ""});
+      for (const unsigned tiles : {1U, 16U, 100U}) expect_reference(graph, tiles, type == Type::f16 ? 4e-3 : 1e-5);
+    }
+}
+
 class Convolutions : public ::testing::TestWithParam<ConvCase> {};
 
 TEST_P(Convolutions, EqualTheReference) {

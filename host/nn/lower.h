@@ -23,6 +23,7 @@ struct Options {
   /// Constant weights of products on the AMP unit lie once, spread over all tiles, and are sent to the tiles that use
   /// them before each use; else resident copies.
   bool weights_once = false;
+  bool frugal = false;      ///< hardly more than one resident copy of weights, and no patches that keep their zeros
   bool outline = true;     ///< repeated clusters of nodes become one function that is called (host/nn/clusters.h)
   bool tap_nodes = false;  ///< tap every node's result (--check); what only views another one is left out
 };
