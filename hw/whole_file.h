@@ -40,4 +40,16 @@ namespace tessera {
   return false;
 }
 
+/// True if write_whole_file could put a file at `path` now, apart from space: tried beside it, nothing stays.
+[[nodiscard]] inline bool may_write_file(const std::string& path) {
+  std::error_code error;
+  if (written_in_place(path)) return true;
+  if (path.empty() || std::filesystem::is_directory(path, error)) return false;
+  const std::string file = path + ".partial";
+  const bool there = std::filesystem::exists(file, error);
+  const bool opened = static_cast<bool>(std::ofstream(file, std::ios::binary | std::ios::app));
+  if (opened && !there) std::remove(file.c_str());
+  return opened;
+}
+
 }  // namespace tessera

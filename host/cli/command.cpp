@@ -126,14 +126,15 @@ bool named(const CLI::Option& option, const std::vector<std::string>& names) {
 
 /// An option whose file would be written over what another argument names: its name and the file, else empty.
 std::pair<std::string, std::string> overwritten(const CLI::App& app) {
-  const std::vector<std::string> outputs = {"--json", "--signature", "--trace", "--wave", "-o"};
-  const std::vector<std::string> inputs = {"--input", "--platform", "--labels"};
+  const std::vector<std::string> outputs = {"--json", "--signature", "--trace", "--wave", "-o", "--picture", "--save"};
+  const std::vector<std::string> inputs = {"--input", "--platform", "--labels", "--explain", "--diff"};
   for (const CLI::Option* out : app.get_options([&](const CLI::Option* o) { return named(*o, outputs); }))
     for (const std::string& file : out->results())
       for (const CLI::Option* other : app.get_options()) {
         if (other == out || !(other->get_positional() || named(*other, outputs) || named(*other, inputs))) continue;
         for (const std::string& value : other->results())
-          if (same_file(file, value) || same_file(file, value.substr(value.find('=') + 1)))
+          if (same_file(file, value) || same_file(file, value.substr(value.find('=') + 1)) ||
+              same_file(file, value + "/report.json"))  // of a report's directory
             return {out->get_name(), file};
       }
   return {};

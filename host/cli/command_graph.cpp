@@ -168,7 +168,7 @@ int run_graph(Context& context, const GraphOptions& options) {
   if (!options.picture.empty()) {  // before the work, not behind it
     (void)scale::format_of(options.picture);
     (void)picture_options(options);
-    scale::write_picture({}, options.picture);
+    scale::check_picture(options.picture);
   }
   if (!options.grain.empty()) (void)grain_of(options.grain);
   if (options.inference && options.grain.empty())
@@ -196,10 +196,10 @@ int run_graph(Context& context, const GraphOptions& options) {
 void add_graph_command(CLI::App& app, Context& context) {
   add_command(
       app, context, "graph", "Count a model's graph and draw it",
-      "tessera graph host/examples/digits/digits.onnx --platform pocket --picture digits.png",
+      "tessera graph example:digits --platform pocket --picture digits.png",
       [](CLI::App& sub) -> Body {
         auto options = std::make_shared<GraphOptions>();
-        sub.add_option("MODEL", options->model, "ONNX file")->required();
+        sub.add_option("MODEL", options->model, "ONNX file, or example:NAME")->required();
         sub.add_option("--platform", options->platform, "c2, pocket, dss8440 or a platform file")
             ->capture_default_str();
         sub.add_option("--grain", options->grain,

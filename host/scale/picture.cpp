@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <fstream>
 #include <stdexcept>
 
 #include "hw/error.h"
+#include "hw/whole_file.h"
 
 namespace tessera::scale {
 
@@ -291,10 +291,16 @@ Picture draw(const Scene& scene, Format format, const PictureOptions& options) {
 }
 
 void write_picture(const Picture& picture, const std::string& file) {
-  std::ofstream out(file, std::ios::binary);
-  out.write(reinterpret_cast<const char*>(picture.bytes.data()), static_cast<std::streamsize>(picture.bytes.size()));
-  out.close();
-  if (!out) throw Error(Category::usage, "the picture cannot be written", file, "choose a folder that can be written");
+  const std::string_view bytes(reinterpret_cast<const char*>(picture.bytes.data()), picture.bytes.size());
+  if (!write_whole_file(file, bytes))
+    throw Error(Category::usage, "the picture cannot be written", file,
+                "choose a folder that is there, can be written and has space");
+}
+
+void check_picture(const std::string& file) {
+  if (!may_write_file(file))
+    throw Error(Category::usage, "the picture cannot be written", file,
+                "choose a folder that is there and can be written");
 }
 
 }  // namespace tessera::scale

@@ -32,5 +32,7 @@ enum class Format { png, svg };
 
 /// Throws Error (usage) that names the file if it cannot be written.
 void write_picture(const Picture& picture, const std::string& file);
+/// Error (usage) if write_picture could not put a file there; leaves what is there alone.
+void check_picture(const std::string& file);
 
 }  // namespace tessera::scale

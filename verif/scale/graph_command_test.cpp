@@ -24,6 +24,24 @@ std::vector<std::string> digits(std::vector<std::string> more) {
   return all;
 }
 
+TEST(GraphCommand, LosesNeitherAModelNorAnOlderPicture) {
+  const std::string directory = scratch_directory(), model = directory + "/m.png", picture = directory + "/p.png";
+  std::filesystem::copy_file(kDigits, model);
+  const std::string bytes = read_file(model);
+  const Outcome itself = tessera({"graph", model, "--shape", "images=599,64", "--picture", model});
+  EXPECT_EQ(itself.exit_code, 2) << itself.err;
+  EXPECT_EQ(read_file(model), bytes);
+  const Outcome both = tessera(digits({"--picture", picture, "--json", picture}));
+  EXPECT_EQ(both.exit_code, 2) << both.err;
+  ASSERT_EQ(tessera(digits({"--picture", picture, "--count-only"})).exit_code, 0);
+  const std::string drawn = read_file(picture);
+  EXPECT_GT(drawn.size(), 10000U);
+  EXPECT_EQ(tessera({"graph", directory + "/missing.onnx", "--picture", picture}).exit_code, 2);
+  EXPECT_EQ(tessera({"graph", kDigits, "--picture", picture}).exit_code, 2) << "an open dimension";
+  EXPECT_EQ(read_file(picture), drawn);
+  EXPECT_FALSE(std::filesystem::exists(picture + ".partial"));
+}
+
 TEST(GraphCommand, CountsAndDrawsTheDigits) {
   const std::string directory = scratch_directory();
   for (const std::vector<std::string>& grain : std::vector<std::vector<std::string>>{{}, {"--grain", "full"}}) {
