@@ -1,5 +1,7 @@
 // tessera run: an ONNX model on the modelled machine, from file to verified results.
 
+#include <fmt/format.h>
+
 #include "host/cli/commands.h"
 #include "host/cli/device_flow.h"
 #include "host/cli/model_inputs.h"
@@ -25,10 +27,22 @@ struct RunOptions {
   bool synthetic = false;
   bool check = false;
   bool check_outputs = false;
-  bool no_races = false;
+  bool no_races = false, all_races = false;
   ResultOptions results;
   NetworkReportOptions network;
 };
+
+/// Tiles of an IPU in which a check looks for races unless told otherwise. A tile that is looked at runs in exact
+/// interleave, an order of magnitude slower than the others.
+constexpr unsigned kRaceTiles = 64;
+
+/// The machine of a run, with or without a check of results.
+MachineOptions machine_options(const RunOptions& options, bool check) {
+  MachineOptions machine = options.machine;
+  machine.check_races = options.all_races || (check && !options.no_races);
+  machine.race_tiles = options.all_races ? 0 : kRaceTiles;
+  return machine;
+}
 
 golden::Comparison check_outputs(const model::Model& model, const std::vector<model::Tensor>& inputs,
                                  const DeviceRun& run, const golden::Tolerance& tolerance) {
@@ -68,8 +82,7 @@ int run_command(Context& context, const RunOptions& options) {
   (void)options.compile.replica_count(options.machine.chosen(platform).ipus());
   if (is_wavenet(options.model)) {
     FlowRequest request;
-    request.machine = options.machine;
-    request.machine.check_races = options.check && !options.no_races;
+    request.machine = machine_options(options, options.check || options.check_outputs);
     request.results = options.results;
     return run_wavenet(context, options.model, request, platform, options.check || options.check_outputs, progress);
   }
@@ -80,9 +93,8 @@ int run_command(Context& context, const RunOptions& options) {
   const CompiledModel compiled = compile_or_report(context, options, loaded.model, platform, progress);
   FlowRequest request;
   request.title = options.model;
-  request.machine = options.machine;
+  request.machine = machine_options(options, check);
   request.results = options.results;
-  request.machine.check_races = check && !options.no_races;
   if (loaded.example) request.labels = loaded.example->labels;
   request.conclude = [&](const Machine& machine, const DeviceRun& run) {
     std::string wrong = report_network(context, loaded, options.network, compiled, machine, run);
@@ -103,31 +115,34 @@ int run_command(Context& context, const RunOptions& options) {
 }  // namespace
 
 void add_run_command(CLI::App& app, Context& context) {
-  add_command(app, context, "run", "Compile an ONNX model, run it on the modelled machine and verify the results",
-              "tessera run host/examples/digits/digits.onnx --inputs host/examples/digits --platform pocket --check",
-              [](CLI::App& sub) -> Body {
-                auto options = std::make_shared<RunOptions>();
-                sub.add_option("MODEL", options->model, "ONNX file, or example:NAME?key=value,... (tessera examples)")
-                    ->required();
-                options->inputs.add_to(sub);
-                sub.add_flag("--synthetic", options->synthetic, "Draw all inputs from --seed instead of reading files");
-                sub.add_flag(
-                    "--check", options->check,
-                    "Read the result of every node and compare it and the outputs with the reference; look for "
-                    "races between the contexts of a tile");
-                sub.add_flag("--check-outputs", options->check_outputs,
-                             "The same for the outputs alone, of the program as it is without --check");
-                sub.add_flag("--no-race-check", options->no_races,
-                             "With a check: do not look for races, which takes most of its time on large machines");
-                sub.add_flag("--nodes", options->network.nodes, "Print cycles and work of each node that multiplies");
-                options->compile.add_to(sub);
-                options->results.add_to(sub);
-                options->machine.add_to(sub);
-                return [options, &sub](Context& c) {
-                  if (sub.count("--platform") == 0) options->machine.platform = default_platform(options->model);
-                  return run_command(c, *options);
-                };
-              });
+  add_command(
+      app, context, "run", "Compile an ONNX model, run it on the modelled machine and verify the results",
+      "tessera run host/examples/digits/digits.onnx --inputs host/examples/digits --platform pocket --check",
+      [](CLI::App& sub) -> Body {
+        auto options = std::make_shared<RunOptions>();
+        sub.add_option("MODEL", options->model, "ONNX file, or example:NAME?key=value,... (tessera examples)")
+            ->required();
+        options->inputs.add_to(sub);
+        sub.add_flag("--synthetic", options->synthetic, "Draw all inputs from --seed instead of reading files");
+        sub.add_flag("--check", options->check,
+                     fmt::format("Read the result of every node and compare it and the outputs with the reference; "
+                                 "look for races between the contexts of a tile, in at most {} tiles of an IPU",
+                                 kRaceTiles));
+        sub.add_flag("--check-outputs", options->check_outputs,
+                     "The same for the outputs alone, of the program as it is without --check");
+        CLI::Option* const all_races =
+            sub.add_flag("--race-check", options->all_races,
+                         "Look for races in all tiles, with a check or without: slow on large machines");
+        sub.add_flag("--no-race-check", options->no_races, "With a check: do not look for races")->excludes(all_races);
+        sub.add_flag("--nodes", options->network.nodes, "Print cycles and work of each node that multiplies");
+        options->compile.add_to(sub);
+        options->results.add_to(sub);
+        options->machine.add_to(sub);
+        return [options, &sub](Context& c) {
+          if (sub.count("--platform") == 0) options->machine.platform = default_platform(options->model);
+          return run_command(c, *options);
+        };
+      });
 }
 
 }  // namespace tessera::cli

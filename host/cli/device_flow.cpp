@@ -169,7 +169,16 @@ std::vector<TileRace> check_races(Context& context, const Machine& machine) {
   std::vector<TileRace> races = machine.races();
   auto& list = context.result["races"] = nlohmann::ordered_json::array();
   for (const TileRace& race : races) list.push_back(machine.text(race));
+  context.result["race_check"] = {{"tiles", machine.race_tiles()}, {"of", machine.platform().tiles}};
   return races;
+}
+
+/// What a check left out: on large machines most tiles.
+void tell_unchecked(Context& context, const Machine& machine) {
+  const unsigned looked = machine.race_tiles(), all = machine.platform().tiles;
+  if (!machine.checks_races() || looked == all) return;
+  context.print(
+      fmt::format("races       looked for in {} of the {} tiles of an IPU; --race-check does in all", looked, all));
 }
 
 /// "16 tiles", or "1216 tiles on 1 of 2 IPUs".
@@ -202,6 +211,7 @@ int report_results(Context& context, const FlowRequest& request, Machine& machin
     if (failure.empty()) failure = wrong;
   }
   const std::vector<TileRace> races = check_races(context, machine);
+  tell_unchecked(context, machine);
   print_run(context, machine, compiled, run);
   if (context.result.contains("wave")) {
     context.print(fmt::format(

@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "host/cli/rtl_factory.h"
+#include "host/cli/tile_list.h"
 #include "host/codelets/linker.h"
 #include "host/engine/engine.h"
 #include "hw/error.h"
@@ -175,7 +176,7 @@ std::unique_ptr<TileModel> Machine::make_rtl(const TileConfig& config) {
 std::unique_ptr<TileModel> Machine::make_tile(const TileConfig& config, TileMode mode) {
   if (mode == TileMode::rtl) return make_rtl(config);
   auto tlm = std::make_unique<TlmTile>(config, code_);
-  if (options_.check_races) {
+  if (options_.check_races && in_spread(config.tile, platform_.tiles, race_tiles())) {
     tlm->watch_races([this](const TileRace& race) {
       const std::lock_guard<std::mutex> lock(races_mutex_);
       races_.push_back(race);
@@ -190,6 +191,10 @@ std::unique_ptr<TileModel> Machine::make_tile(const TileConfig& config, TileMode
   const TileRef ref{static_cast<std::uint16_t>(config.ipu), static_cast<std::uint16_t>(config.tile)};
   if (wave_ == nullptr || !wave_->wants_tlm(ref)) return tile;
   return std::make_unique<WaveTile>(config, std::move(tile), wave_->add_tlm(ref));
+}
+
+unsigned Machine::race_tiles() const {
+  return options_.race_tiles == 0 ? platform_.tiles : std::min(options_.race_tiles, platform_.tiles);
 }
 
 std::vector<TileRace> Machine::races() const {

@@ -70,6 +70,8 @@ class Machine {
   /// Races found so far, the first of each tile, earliest first; none is looked for without check_races.
   [[nodiscard]] std::vector<TileRace> races() const;
   [[nodiscard]] bool checks_races() const { return options_.check_races; }
+  /// In how many tiles of each IPU they are looked for, if at all; none is in those of them that are RTL alone.
+  [[nodiscard]] unsigned race_tiles() const;
   /// One sentence on a race, with both places in the program's terms.
   [[nodiscard]] std::string text(const TileRace& race) const;
 

@@ -28,7 +28,8 @@ struct MachineOptions {
   std::string wave;
   std::vector<std::string> wave_scopes;
   std::string wave_from, wave_to;
-  bool check_races = false;  ///< look for races in all tiles that are simulated as TLM or in lockstep
+  bool check_races = false;  ///< look for races in tiles that are simulated as TLM or in lockstep
+  unsigned race_tiles = 0;   ///< in at most so many of an IPU's, spread evenly (in_spread()); 0 is no limit
 
   void add_to(CLI::App& app);
   /// Only what says which machine it is: --platform, --ipus, --inject.

@@ -65,4 +65,8 @@ std::vector<TileRef> parse_tile_list(const std::string& text, unsigned ipus, uns
   return list;
 }
 
+bool in_spread(unsigned tile, unsigned tiles, unsigned count) {
+  return count >= tiles || std::uint64_t{tile} * count % tiles < count;
+}
+
 }  // namespace tessera::cli

@@ -15,4 +15,8 @@ namespace tessera::cli {
 /// duplicates. Throws Error (usage) that names the part which is wrong and the valid range.
 std::vector<TileRef> parse_tile_list(const std::string& text, unsigned ipus, unsigned tiles);
 
+/// Whether `tile` is among `count` of an IPU's `tiles` that are spread evenly, tile 0 the first of them. All are if
+/// count is at least `tiles`.
+[[nodiscard]] bool in_spread(unsigned tile, unsigned tiles, unsigned count);
+
 }  // namespace tessera::cli

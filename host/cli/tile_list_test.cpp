@@ -35,5 +35,23 @@ TEST(TileList, RefusesWhatItCannotRead) {
   }
 }
 
+TEST(TileSpread, HasSoManyAtEvenDistances) {
+  for (const unsigned tiles : {1U, 2U, 16U, 63U, 64U, 65U, 100U, 1216U, 4095U}) {
+    for (const unsigned count : {1U, 7U, 64U, 1216U, 5000U}) {
+      std::vector<unsigned> members;
+      for (unsigned t = 0; t < tiles; ++t)
+        if (in_spread(t, tiles, count)) members.push_back(t);
+      const unsigned expected = std::min(tiles, count);
+      ASSERT_EQ(members.size(), expected) << count << " of " << tiles;
+      EXPECT_EQ(members.front(), 0U);
+      for (std::size_t k = 1; k < members.size(); ++k) {
+        const unsigned distance = members[k] - members[k - 1];
+        EXPECT_TRUE(distance == tiles / expected || distance == (tiles + expected - 1) / expected)
+            << count << " of " << tiles << ": " << members[k - 1] << " and " << members[k];
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tessera::cli

@@ -34,7 +34,7 @@ bool reads_twice(Op op) { return op == Op::x_ld128 || op == Op::x_ld128_r || op 
 
 void RaceChecker::retired(const RetireRecord& record) {
   if (race_ || record.trap) return;
-  touch(record, record.pc, 4, false, true);
+  fetch(record);
   if (record.mem_read) {
     const Op op = isa::decode(record.word);
     touch(record, record.read_addr[0], read_bytes(op), false, false);
@@ -47,6 +47,17 @@ void RaceChecker::retired(const RetireRecord& record) {
   for (unsigned w = 1; w < 7; ++w)
     if (which == 7 || which == w) started(w);
   ++seen_[0][0];  // what the supervisor does from now on is not ordered before them
+}
+
+void RaceChecker::fetch(const RetireRecord& record) {
+  const Address doubleword = record.pc & ~7u;
+  const auto mask = static_cast<std::uint8_t>(0xfu << (record.pc & 7));
+  const std::uint32_t epoch = seen_[record.context][record.context];
+  Fetched& lately = fetched_[record.context][doubleword / 8 % kFetched];
+  if (lately.doubleword == doubleword && lately.epoch == epoch && (lately.mask & mask) == mask) return;
+  touch(record, record.pc, 4, false, true);
+  const bool same = lately.doubleword == doubleword && lately.epoch == epoch;
+  lately = {doubleword, epoch, static_cast<std::uint8_t>(same ? lately.mask | mask : mask)};
 }
 
 void RaceChecker::touch(const RetireRecord& record, Address address, unsigned bytes, bool write, bool fetch) {
@@ -90,7 +101,10 @@ void RaceChecker::waited(std::uint8_t workers) {
     for (unsigned d = 0; d < 7; ++d) seen_[0][d] = std::max(seen_[0][d], seen_[w][d]);
   }
   // Whatever comes now is ordered behind all that was: of the supervisor itself, or of a worker that it starts.
-  if (workers == 0x3f) doublewords_.clear();
+  if (workers == 0x3f) {
+    doublewords_.clear();
+    fetched_ = {};
+  }
 }
 
 void RaceChecker::started(unsigned worker) {

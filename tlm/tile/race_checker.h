@@ -45,6 +45,7 @@ class RaceChecker {
     std::uint32_t epoch;  ///< of the context
     Address pc;
   };
+  void fetch(const RetireRecord& record);
   void touch(const RetireRecord& record, Address address, unsigned bytes, bool write, bool fetch);
   void touch_doubleword(Cycle cycle, Address doubleword, const Access& now);
   void started(unsigned worker);
@@ -54,6 +55,16 @@ class RaceChecker {
   std::array<std::array<std::uint32_t, 7>, 7> seen_{
       {{1}, {0, 1}, {0, 0, 1}, {0, 0, 0, 1}, {0, 0, 0, 0, 1}, {0, 0, 0, 0, 0, 1}, {0, 0, 0, 0, 0, 0, 1}}};
   std::unordered_map<Address, std::vector<Access>> doublewords_;
+  /// What a context fetched lately, by doubleword: the same again in the same epoch tells nothing new. A write of
+  /// another context in between was compared with the first fetch; ordered behind it, it could only be where the
+  /// context had ended its epoch.
+  struct Fetched {
+    Address doubleword = 1;  ///< 1: nothing
+    std::uint32_t epoch = 0;
+    std::uint8_t mask = 0;
+  };
+  static constexpr std::size_t kFetched = 128;
+  std::array<std::array<Fetched, kFetched>, 7> fetched_{};
   std::optional<TileRace> race_;
 };
 

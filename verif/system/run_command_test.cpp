@@ -103,7 +103,32 @@ TEST(RunCommand, TheWholeChipRunsIt) {
   const std::string directory = scratch_directory();
   const Outcome outcome = run_digits(directory, "c2", {"--platform", "c2", "--ipus", "1", "--check"});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_EQ(result(directory, "c2").at("tiles").at("tlm"), 1216);
+  const Json found = result(directory, "c2");
+  EXPECT_EQ(found.at("tiles").at("tlm"), 1216);
+  EXPECT_EQ(found.at("race_check"), (Json{{"tiles", 64}, {"of", 1216}}));
+  EXPECT_TRUE(found.at("races").empty());
+  EXPECT_THAT(outcome.out,
+              HasSubstr("races       looked for in 64 of the 1216 tiles of an IPU; --race-check does in all"));
+}
+
+TEST(RunCommand, RacesAreLookedForInAllTilesOfSmallMachinesAndOnDemand) {
+  const std::string directory = scratch_directory();
+  const Json all = {{"tiles", 16}, {"of", 16}};
+  for (const auto& [name, option] :
+       {std::pair{"check", "--check"}, {"outputs", "--check-outputs"}, {"races", "--race-check"}}) {
+    const Outcome outcome = run_digits(directory, name, {option});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_EQ(result(directory, name).at("race_check"), all) << option;
+    EXPECT_THAT(outcome.out, testing::Not(HasSubstr("races "))) << "nothing was left out";
+  }
+  ASSERT_EQ(run_digits(directory, "without", {"--check", "--no-race-check"}).exit_code, 0);
+  EXPECT_FALSE(result(directory, "without").contains("race_check"));
+  ASSERT_EQ(run_digits(directory, "plain", {}).exit_code, 0);
+  EXPECT_FALSE(result(directory, "plain").contains("race_check"));
+  EXPECT_EQ(run_digits(directory, "both", {"--race-check", "--no-race-check"}).exit_code, 2);
+  const Outcome large = run_digits(directory, "large", {"--platform", "c2", "--ipus", "1", "--race-check"});
+  ASSERT_EQ(large.exit_code, 0) << large.err;
+  EXPECT_EQ(result(directory, "large").at("race_check"), (Json{{"tiles", 1216}, {"of", 1216}}));
 }
 
 TEST(RunScript, TakesOtherPlatformsAndUsesAllTheirIpus) {
