@@ -21,7 +21,6 @@ class CopyList {
     }
     runs_.push_back({from, source, target, count});
   }
-  [[nodiscard]] bool empty() const { return runs_.empty(); }
   /// One copy to the flat elements of `to`.
   void emit(Builder& builder, graph::VariableId to, const std::string& name) const {
     if (runs_.empty()) return;

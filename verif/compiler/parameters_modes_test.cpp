@@ -118,15 +118,7 @@ std::vector<std::uint8_t> run(TileMode mode) {
   m.write("c", c);
   m.write("s", std::vector<float>(kWidth, 0.5F));
   m.engine().run("main");
-  std::vector<std::uint8_t> results;
-  for (const char* name : {"c", "s"}) {
-    const auto bytes = m.engine().read_tensor(name);
-    results.insert(results.end(), bytes.begin(), bytes.end());
-  }
-  const std::uint64_t cycles = m.driver().counters(0).cycles;
-  const auto* at = reinterpret_cast<const std::uint8_t*>(&cycles);
-  results.insert(results.end(), at, at + 8);
-  return results;
+  return testing::tensors_and_cycles(m, {"c", "s"});
 }
 
 TEST(ParametersModes, TlmRtlAndLockstepGiveTheSameResultsAndCycles) {
