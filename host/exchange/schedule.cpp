@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "host/exchange/list_scheduler.h"
+#include "host/exchange/slot_scheduler.h"
 #include "host/exchange/transfers.h"
 #include "hw/error.h"
 #include "hw/generated/machine.h"
@@ -85,7 +86,7 @@ struct Attempt {
   std::int64_t cycles = 0;
 };
 
-/// Tries whole transfers first, then ever smaller pieces; keeps the shortest.
+/// Tries whole transfers first, then slots and ever smaller pieces; keeps the shortest.
 class Search {
  public:
   Search(const Delays& delays, const Options& options)
@@ -95,6 +96,22 @@ class Search {
         aligned_(first_times(delays, options.earliest, true)) {}
 
   void explore(const Transfers& whole) {
+    explore_pieces(whole);
+    explore_sweeps(whole);
+  }
+
+  /// True if what there is comes near `bound`.
+  [[nodiscard]] bool good(std::uint64_t bound) const {
+    return best_ && static_cast<std::uint64_t>(best_->cycles) * 1000 <= bound * options_.good_permille;
+  }
+
+  Attempt take() { return std::move(*best_); }
+
+ private:
+  static constexpr std::uint32_t kMaxGrain = 4096, kMinGrain = 16;
+  static constexpr std::uint64_t kGapSearchPorts = 1000000;  // its time grows faster than linearly
+
+  void explore_pieces(const Transfers& whole) {
     const std::uint64_t bound = lower_bound(whole, whole.list, delays_, options_.earliest);
     std::uint32_t widest = 0;
     for (const Transfer& t : whole.list)
@@ -112,16 +129,18 @@ class Search {
     }
   }
 
-  /// True if what there is comes near `bound`.
-  [[nodiscard]] bool good(std::uint64_t bound) const {
-    return best_ && static_cast<std::uint64_t>(best_->cycles) * 1000 <= bound * options_.good_permille;
+  /// Sweeps over the same senders start one after another, each a little later; parts of them can go round.
+  void explore_sweeps(const Transfers& whole) {
+    const std::uint64_t bound = lower_bound(whole, whole.list, delays_, options_.earliest);
+    std::uint32_t longest = 0;
+    for (const Transfer& t : whole.list)
+      if (t.sweep) longest = std::max(longest, t.senders);
+    for (std::uint32_t parts = 2; parts <= 32 && longest / parts >= 8 && !good(bound); parts *= 2) {
+      const auto pieces = std::make_shared<const Transfers>(cut_sweeps(whole, (longest + parts - 1) / parts));
+      consider(pieces, schedule_by_time(*pieces, delays_.tiles(), aligned_));
+      consider(pieces, schedule_by_gap(*pieces, delays_.tiles(), aligned_));
+    }
   }
-
-  Attempt take() { return std::move(*best_); }
-
- private:
-  static constexpr std::uint32_t kMaxGrain = 4096, kMinGrain = 16;
-  static constexpr std::uint64_t kGapSearchPorts = 1000000;  // its time grows faster than linearly
 
   /// Tries pieces of at most `coarsest` words, then of a quarter or a sixteenth of that.
   void try_pieces(const Transfers& whole, std::uint64_t bound, std::uint32_t coarsest) {
@@ -138,9 +157,22 @@ class Search {
       const auto pieces = std::make_shared<const Transfers>(cut(whole, grain));
       consider(pieces, schedule_by_time(*pieces, delays_.tiles(), natural_));
       if (!good(bound)) consider(pieces, schedule_by_time(*pieces, delays_.tiles(), aligned_));
+      if (grain == kMaxGrain) try_slots(*pieces, bound);  // cuts less than ever smaller pieces do
       if (many && !good(bound) && ports * (kMaxGrain / grain) < kGapSearchPorts)
         consider(pieces, schedule_by_gap(*pieces, delays_.tiles(), natural_));
     }
+  }
+
+  /// Slots use up what `bound` and the tolerated distance from it allow: the more room, the fewer transfers are cut.
+  void try_slots(const Transfers& pieces, std::uint64_t bound) {
+    for (const std::uint64_t permille : {std::uint64_t{options_.good_permille}, std::uint64_t{1000}})
+      for (const bool aligned : {true, false}) {
+        if (good(bound)) return;
+        const auto end = static_cast<std::int64_t>(bound * permille / 1000);
+        std::optional<Slotted> slotted = schedule_by_slots(pieces, delays_, natural_, end, aligned);
+        if (!slotted) return;
+        consider(std::make_shared<const Transfers>(std::move(slotted->transfers)), std::move(slotted->start));
+      }
   }
 
   void consider(const std::shared_ptr<const Transfers>& transfers, std::vector<std::int64_t> start) {

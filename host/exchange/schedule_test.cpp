@@ -181,6 +181,39 @@ TEST(Schedule, WithinFivePercent) {
   EXPECT_LE(stretch(traffic::transpose(tiles, 2 * tiles, 3 * tiles), d), 1.10);
 }
 
+TEST(Schedule, WhatIsCutElsewhereThanItWasComesWithinFivePercent) {
+  for (const unsigned rows : {4u, 8u})
+    for (const unsigned a : {5u, 7u, 10u})
+      for (const unsigned b : {3u, 4u, 6u, 11u})
+        for (const unsigned parts : {4u, 8u}) {
+          unsigned tiles = 0;
+          const Messages m = traffic::recut(rows, a, parts, b, 8, &tiles);
+          EXPECT_LE(stretch(m, delays_for(tiles)), 1.05) << rows << " " << a << " " << b << " " << parts;
+        }
+}
+
+TEST(Schedule, MulticastsAmongPairsAreDividedWhereTheSenderHasTime) {
+  const unsigned tiles = 64;
+  unsigned used = 0;
+  Messages m = traffic::recut(8, 7, 4, 4, 8, &used);
+  ASSERT_EQ(used, tiles);
+  for (unsigned s = 0; s < tiles; s += 2)
+    m.add(place(s, 8000),
+          {place((s + 5) % tiles, 60000), place((s + 11) % tiles, 61000), place((s + 30) % tiles, 62000)}, 48);
+  EXPECT_LE(stretch(m, delays_for(tiles)), 1.05);
+}
+
+/// Many receivers that each hear all senders, a word of each: sweeps over the same tiles have to go round.
+TEST(Schedule, SweepsOverTheSameSendersGoRound) {
+  const unsigned senders = 128, receivers = 24, tiles = senders + receivers;
+  Messages m;
+  for (unsigned d = 0; d < receivers; ++d)
+    for (unsigned s = 0; s < senders; ++s) m.add(place(s, d), place(senders + d, traffic::kIn + s), 1);
+  const Schedule s = schedule(m, delays_for(tiles));
+  EXPECT_LT(s.cycles(), 18u + 20 + 2 * senders);  // single words would take two cycles each
+  EXPECT_LE(stretch(m, delays_for(tiles)), 1.10);
+}
+
 /// Any messages whose destinations do not overlap, with multicast, strides and self-sends.
 Messages arbitrary_messages(unsigned tiles) {
   Messages m;

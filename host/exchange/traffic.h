@@ -2,6 +2,7 @@
 // destinations in the high half.
 #pragma once
 
+#include <algorithm>
 #include <random>
 
 #include "host/exchange/checker.h"
@@ -33,6 +34,23 @@ inline Messages random(unsigned tiles, unsigned count, std::uint32_t most, unsig
     m.add(place(s, rng() % (kIn - words)), place(d, next[d]), words);
     next[d] += words + 1;
   }
+  return m;
+}
+
+/// A matrix of `rows` rows whose senders hold `a` positions of one row, while its receivers take `b` positions of all
+/// rows, one of `parts` parts of each: sums of products on their way to where they are needed. All receivers get
+/// equally much in pieces of unequal length, `unit` words a position, and must not pause. `tiles`: how many there are.
+inline Messages recut(unsigned rows, unsigned a, unsigned parts, unsigned b, std::uint32_t unit, unsigned* tiles) {
+  const unsigned positions = 2 * a * b, sender_columns = positions / a, receiver_columns = positions / b;
+  *tiles = std::max(rows * sender_columns, parts * receiver_columns);
+  Messages m;
+  for (unsigned r = 0; r < rows; ++r)
+    for (unsigned c = 0; c < parts; ++c)
+      for (unsigned p = 0, next; p < positions; p = next) {
+        next = std::min((p / a + 1) * a, (p / b + 1) * b);
+        m.add(place(r * sender_columns + p / a, (c * a + p % a) * unit),
+              place(c * receiver_columns + p / b, kIn + (r * b + p % b) * unit), (next - p) * unit);
+      }
   return m;
 }
 

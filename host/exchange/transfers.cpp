@@ -293,6 +293,44 @@ Transfers regroup(const Transfers& transfers, std::uint32_t group) {
   return out;
 }
 
+Transfers cut_sweeps(const Transfers& transfers, std::uint32_t senders) {
+  Transfers out;
+  for (const Transfer& t : transfers.list) {
+    const std::uint32_t step = t.sweep ? senders : t.senders;
+    for (std::uint32_t k = 0; k < t.senders; k += step) {
+      Transfer part = t;
+      part.first_port = static_cast<std::uint32_t>(out.ports.size());
+      part.senders = std::min(step, t.senders - k);
+      out.ports.insert(out.ports.end(), transfers.senders(t) + k, transfers.senders(t) + k + part.senders);
+      for (std::uint32_t r = 0; r < t.receivers; ++r) {
+        out.ports.push_back(transfers.receivers(t)[r]);
+        out.ports.back().address += k * static_cast<std::uint32_t>(t.sweep ? out.ports.back().stride1 : 0);
+      }
+      out.list.push_back(part);
+    }
+  }
+  return out;
+}
+
+void slice(const Transfers& from, const Transfer& t, std::uint32_t first, std::uint32_t words, Transfers& to) {
+  const std::uint32_t row = t.n * t.count1;
+  for (std::uint32_t at = first, end = first + words; at < end;) {
+    const std::uint32_t left = end - at, j = at / row, i = at % row / t.n, w = at % t.n;
+    if (w != 0 || left < t.n) {  // a part of a run
+      const std::uint32_t n = std::min(left, t.n - w);
+      append_piece(from, t, w, n, i, 1, j, 1, to);
+      at += n;
+    } else if (i != 0 || left < row) {  // whole runs
+      const std::uint32_t runs = std::min(left / t.n, t.count1 - i);
+      append_piece(from, t, 0, t.n, i, runs, j, 1, to);
+      at += runs * t.n;
+    } else {  // whole rows
+      append_piece(from, t, 0, t.n, 0, t.count1, j, left / row, to);
+      at += left / row * row;
+    }
+  }
+}
+
 Transfers cut(const Transfers& transfers, std::uint32_t grain) {
   Transfers out;
   out.list.reserve(transfers.list.size());

@@ -49,6 +49,12 @@ struct Transfers {
 /// The same transfers cut so that none has more than `grain` words (at most 4096), except sweeps.
 [[nodiscard]] Transfers cut(const Transfers& transfers, std::uint32_t grain);
 
+/// The same transfers with sweeps cut so that none has more than `senders` senders.
+[[nodiscard]] Transfers cut_sweeps(const Transfers& transfers, std::uint32_t senders);
+
+/// Appends words [first, first + words) of transfer t, which is no sweep, to `to`: in order, at most five pieces.
+void slice(const Transfers& from, const Transfer& t, std::uint32_t first, std::uint32_t words, Transfers& to);
+
 /// The same transfers with at most `group` receivers each: the sender repeats itself, receivers wait less for each
 /// other.
 [[nodiscard]] Transfers regroup(const Transfers& transfers, std::uint32_t group);
