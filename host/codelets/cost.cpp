@@ -55,6 +55,7 @@ CostFeatures cost_features(const CodeletInfo& info, const std::uint8_t* state) {
     const double rows = std::ceil(v("rows") / 6);
     return {rows, rows * v("parts")};
   }
+  if (info.name == "PartPick_i32") return {0, std::ceil(v("rows") / 6)};
   if (info.name.rfind("Interleave", 0) == 0) return {0, std::ceil(v("positions") / 6)};
   if (info.field("taps") != nullptr) {  // windows: a worker's vectors, or pairs of them
     const auto shift = static_cast<unsigned>(v("shift"));

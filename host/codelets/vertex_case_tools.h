@@ -46,6 +46,7 @@ struct Family {
 [[nodiscard]] std::vector<Family> map_cases();
 [[nodiscard]] std::vector<Family> matmul_cases();
 [[nodiscard]] std::vector<Family> rows_cases();
+[[nodiscard]] std::vector<Family> part_cases();
 [[nodiscard]] std::vector<Family> index_cases();
 [[nodiscard]] std::vector<Family> pool_cases();
 [[nodiscard]] std::vector<Family> recurrent_cases();

@@ -12,7 +12,7 @@ const cases::Family& family_of(const CodeletInfo& codelet) {
     for (const auto& families :
          {cases::amp_cases(), cases::copy_cases(), cases::map_cases(), cases::matmul_cases(), cases::index_cases(),
           cases::pool_cases(), cases::recurrent_cases(), cases::reduce_cases(), cases::rows_cases(),
-          cases::vector_cases(), cases::wavenet_cases()})
+          cases::part_cases(), cases::vector_cases(), cases::wavenet_cases()})
       list.insert(list.end(), families.begin(), families.end());
     return list;
   }();

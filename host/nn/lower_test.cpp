@@ -327,6 +327,32 @@ TEST(Lowering, SoftmaxOverAnyAxis) {
   }));
 }
 
+TEST(Lowering, LongRowsInParts) {
+  EXPECT_TRUE(rc::check([] {
+    const Shape shape = {*rc::gen::inRange<std::int64_t>(1, 4), *rc::gen::inRange<std::int64_t>(100, 700)};
+    const std::string op = *rc::gen::element<std::string>("Softmax", "LogSoftmax", "ArgMax", "ArgMin");
+    const bool arg = op[0] == 'A';
+    model::TestGraph graph;
+    graph.inputs = {{"x", Type::f32, extents(shape)}};
+    graph.outputs = {{"y", arg ? Type::i64 : Type::f32, extents({shape[0], arg ? 1 : shape[1]})}};
+    graph.nodes = {{op, {"x"}, {"y"}, {{"axis", std::int64_t{1}}}, "", ""}};
+    if (arg) graph.nodes[0].attributes["select_last_index"] = *rc::gen::inRange<std::int64_t>(0, 2);
+    Options options;
+    options.tiles = *rc::gen::element(3U, 64U, 300U);
+    Tensor x = random_floats(shape);
+    if (arg)  // equal elements in several parts
+      for (std::int64_t i = 0; i < x.elements(); ++i) x.set(i, std::floor(static_cast<float>(x.real(i))));
+    const auto model = model::import_bytes(model::to_bytes(graph), "m");
+    const auto c = check(model, {x}, options);
+    RC_LOG() << c.text();
+    RC_ASSERT(c.passes());
+    bool parts = false;
+    const Lowered lowered = lower(model, options);
+    for (const auto& family : lowered.graph.vertices()) parts = parts || family.codelet.rfind("Part", 0) == 0;
+    RC_ASSERT(parts || options.tiles == 3);
+  }));
+}
+
 TEST(Lowering, CastsBetweenAllTypes) {
   for (const Type from : {Type::f32, Type::i32, Type::boolean})
     for (const Type to : {Type::f32, Type::i32, Type::boolean}) {

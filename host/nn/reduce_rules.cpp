@@ -6,6 +6,7 @@
 
 #include "host/nn/lowering.h"
 #include "host/nn/pool.h"
+#include "host/nn/row_parts.h"
 #include "host/nn/rows.h"
 #include "host/nn/vertex_batch.h"
 
@@ -130,15 +131,8 @@ void lower_arg(Lowering& lowering, const Node& node) {
     return;
   }
   const RowsView rows = as_rows(x, {static_cast<std::size_t>(a.axis)});
-  const auto shares = share_rows(builder, rows.matrix);
-  const Tensor y = matrix_on(builder, graph::Type::i32, rows.rows(), 1, shares, node.name);
-  VertexBatch batch(builder, "Row" + std::string(name_of(node.op)) + "_" + type_suffix(x.type()), {"x", "y"},
-                    {"rows", "columns", "last"}, node.name);
-  for (const RowShare& s : shares)
-    batch.add(s.tile, {rows.matrix.slice(s.begin, s.end).flatten(), y.slice(s.begin, s.end).flatten()},
-              {narrow(s.end - s.begin), narrow(rows.columns()), a.select_last ? 1U : 0U});
-  batch.execute();
-  lowering.view(node.outputs[0]) = y.reshape(shape);
+  const std::string op = node.op == Op::ArgMax ? "Max" : "Min";
+  lowering.view(node.outputs[0]) = arg_rows(builder, op, rows.matrix, a.select_last, node.name).reshape(shape);
 }
 
 void lower_softmax(Lowering& lowering, const Node& node) {
@@ -149,8 +143,10 @@ void lower_softmax(Lowering& lowering, const Node& node) {
     return;
   }
   const RowsView rows = as_rows(x, {static_cast<std::size_t>(std::get<model::AxisAttributes>(node.attributes).axis)});
-  view = rows.back(map_rows(lowering.builder(), "Row" + std::string(name_of(node.op)) + "_" + type_suffix(x.type()),
-                            rows.matrix, {}, {}, node.name));
+  view = rows.back(
+      node.op == Op::Hardmax
+          ? map_rows(lowering.builder(), "RowHardmax_" + type_suffix(x.type()), rows.matrix, {}, {}, node.name)
+          : softmax_rows(lowering.builder(), rows.matrix, node.op == Op::LogSoftmax, node.name));
 }
 
 void lower_cum_sum(Lowering& lowering, const Node& node) {
@@ -371,7 +367,7 @@ void lower_softmax_loss(Lowering& lowering, const Node& node) {
   Builder& builder = lowering.builder();
   const Tensor x = lower_cast(builder, lowering.materialised(node.inputs[0]), graph::Type::f32, node.name);
   const RowsView rows = as_rows(x, {1});
-  const Tensor log = rows.back(map_rows(builder, "RowLogSoftmax_f32", rows.matrix, {}, {}, node.name));
+  const Tensor log = rows.back(softmax_rows(builder, rows.matrix, true, node.name));
   if (Lowering::wants(node, 1))
     lowering.view(node.outputs[1]) = lower_cast(builder, log, type_of(lowering.out(node, 1).type), node.name);
   lower_class_loss(lowering, node, log);

@@ -17,19 +17,6 @@ std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / 
 
 std::uint32_t narrow(std::uint64_t v) { return static_cast<std::uint32_t>(v); }
 
-/// One vertex a share: y[share] = rows of the matrix folded.
-Tensor fold(Builder& builder, const std::string& op, const Tensor& matrix, const std::string& name) {
-  const auto shares = share_rows(builder, matrix);
-  const graph::Type type = matrix.type() == graph::Type::i32 ? graph::Type::i32 : graph::Type::f32;
-  const Tensor y = matrix_on(builder, type, matrix.dim(0), 1, shares, name);
-  VertexBatch batch(builder, "Row" + op + "_" + type_suffix(matrix.type()), {"x", "y"}, {"rows", "columns"}, name);
-  for (const RowShare& s : shares)
-    batch.add(s.tile, {matrix.slice(s.begin, s.end).flatten(), y.slice(s.begin, s.end).flatten()},
-              {narrow(s.end - s.begin), narrow(matrix.dim(1))});
-  batch.execute();
-  return y.flatten();
-}
-
 }  // namespace
 
 Tensor RowsView::back(const Tensor& like) const {
@@ -83,18 +70,30 @@ Tensor row_operand(Builder& builder, const Tensor& x, const std::string& name) {
   return lower_cast(builder, x, graph::Type::i32, name);
 }
 
+Tensor fold_rows(Builder& builder, const std::string& op, const Tensor& matrix, const std::string& name) {
+  const auto shares = share_rows(builder, matrix);
+  const graph::Type type = matrix.type() == graph::Type::i32 ? graph::Type::i32 : graph::Type::f32;
+  const Tensor y = matrix_on(builder, type, matrix.dim(0), 1, shares, name);
+  VertexBatch batch(builder, "Row" + op + "_" + type_suffix(matrix.type()), {"x", "y"}, {"rows", "columns"}, name);
+  for (const RowShare& s : shares)
+    batch.add(s.tile, {matrix.slice(s.begin, s.end).flatten(), y.slice(s.begin, s.end).flatten()},
+              {narrow(s.end - s.begin), narrow(matrix.dim(1))});
+  batch.execute();
+  return y.flatten();
+}
+
 Tensor reduce_rows(Builder& builder, const std::string& op, const Tensor& matrix, const std::string& name) {
   const std::uint64_t rows = matrix.dim(0), columns = matrix.dim(1);
   const std::uint64_t workers = builder.tiles() * kWorkers;
   const std::uint64_t wanted = std::min(ceil_div(workers, rows), columns / kLeastPart);
-  if (wanted < 2) return fold(builder, op, matrix, name);
+  if (wanted < 2) return fold_rows(builder, op, matrix, name);
   // Parts of equal length, and one with the rest. The sum of squares of partial sums is no sum of squares.
   const std::uint64_t length = ceil_div(columns, wanted), parts = columns / length, rest = columns - parts * length;
   const std::string again = op == "L1" || op == "SumSquare" ? "Sum" : op;
-  Tensor partial = fold(builder, op, matrix.slice(0, parts * length, 1).reshape({rows * parts, length}), name)
+  Tensor partial = fold_rows(builder, op, matrix.slice(0, parts * length, 1).reshape({rows * parts, length}), name)
                        .reshape({rows, parts});
   if (rest > 0) {
-    const Tensor last = fold(builder, op, matrix.slice(parts * length, columns, 1), name);
+    const Tensor last = fold_rows(builder, op, matrix.slice(parts * length, columns, 1), name);
     partial = Tensor::concat({partial, last.reshape({rows, 1})}, 1);
   }
   return reduce_rows(builder, again, partial, name);

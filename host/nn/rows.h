@@ -35,6 +35,9 @@ struct RowShare {
 /// A value as the codelets of rows take it: f32 and f16 as they are, all else as i32.
 [[nodiscard]] graph::Tensor row_operand(Builder& builder, const graph::Tensor& x, const std::string& name);
 
+/// Folds each row to one number by Row<op>_<type>, whole rows by workers. f16 gives f32. [rows].
+[[nodiscard]] graph::Tensor fold_rows(Builder& builder, const std::string& op, const graph::Tensor& matrix,
+                                      const std::string& name);
 /// Folds each row to one number by Row<op>_<type>; long rows are folded in parts first. f16 gives f32. [rows].
 [[nodiscard]] graph::Tensor reduce_rows(Builder& builder, const std::string& op, const graph::Tensor& matrix,
                                         const std::string& name);
