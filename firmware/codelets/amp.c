@@ -1,15 +1,15 @@
 /* Convolution and matrix product on the accumulating matrix product, one set of weights after the other, and zeros in
  * their operands. amp_result.c finishes the sums.
  *
- * AmpProduct: positions stand at one distance in x (x_stride leads S0 from the last doubleword of a position to the
- * first of the next); their eight f32 sums stand one behind the other in c. Every worker takes `positions` of them (at
- * least 3): worker w begins w * x_share bytes into x and w * c_share bytes into c. The word of a set that adds to the
- * sums of the one before is where in x its tap and channels begin, in bytes. That of the first set of some output
- * channels has bit 31 set (sums start from zero); it says where in x it begins in bits 30:16 (8 bytes each) and where
- * in c its sums stand in bits 12:0 (32 bytes each); bit 15 marks the vertex's first set: workers then read the state.
- * Workers keep what they need in registers and streams from set to set, since nothing else runs between, and leave
- * themselves. What the taps of junk positions behind the field read or write does not matter, but it must be memory of
- * x and c. */
+ * AmpProduct: positions stand at one distance in x (the low half of x_stride leads S0 from the last doubleword of a
+ * position to the first of the next, the high half from the second to the third); their eight f32 sums stand one behind
+ * the other in c. Every worker takes `positions` of them (at least 3): worker w begins w * x_share bytes into x and w *
+ * c_share bytes into c. The word of a set that adds to the sums of the one before is where in x its tap and channels
+ * begin, in bytes. That of the first set of some output channels has bit 31 set (sums start from zero); it says where
+ * in x it begins in bits 30:16 (8 bytes each) and where in c its sums stand in bits 12:0 (32 bytes each); bit 15 marks
+ * the vertex's first set: workers then read the state. Workers keep what they need in registers and streams from set to
+ * set, since nothing else runs between, and leave themselves. What the taps of junk positions behind the field read or
+ * write does not matter, but it must be memory of x and c. */
 #include "amp.h"
 
 #define AMP_FIRST 0x80000000u
@@ -70,12 +70,15 @@ static f32 amp_four(f32 sum, const f16* a, const f16* w) {
   const f32 low = product[0] + product[1], high = product[2] + product[3], both = low + high;
   return tessera_f32(sum + both);
 }
-static f32 amp_sum_f16(f32 sum, const void* x, const uint32_t* weights, int e) {
-  for (int p = 0; p < 4; ++p) sum = amp_four(sum, (const f16*)x + 4 * p, (const f16*)weights + 16 * e + 4 * p);
+/* gap: bytes between the halves of a position. */
+static f32 amp_sum_f16(f32 sum, const char* x, int32_t gap, const uint32_t* weights, int e) {
+  for (int p = 0; p < 4; ++p)
+    sum = amp_four(sum, (const f16*)(x + (p < 2 ? 0 : gap)) + 4 * p, (const f16*)weights + 16 * e + 4 * p);
   return sum;
 }
-static f32 amp_sum_f32(f32 sum, const void* x, const uint32_t* weights, int e) {
-  for (int p = 0; p < 8; ++p) sum = tessera_f32(tessera_fma(((const f32*)x)[p], ((const f32*)weights)[8 * e + p], sum));
+static f32 amp_sum_f32(f32 sum, const char* x, int32_t gap, const uint32_t* weights, int e) {
+  for (int p = 0; p < 8; ++p)
+    sum = tessera_f32(tessera_fma(((const f32*)(x + (p < 4 ? 0 : gap)))[p], ((const f32*)weights)[8 * e + p], sum));
   return sum;
 }
 #define AMP_PRODUCT(Name, type, SUM)                                                                                \
@@ -86,8 +89,9 @@ static f32 amp_sum_f32(f32 sum, const void* x, const uint32_t* weights, int e) {
     uint32_t first = (uint32_t)(tessera_weights - state->weights) / 64; /* then: of its output channels */          \
     while (!(state->offsets.data[first] & AMP_FIRST)) --first;                                                      \
     f32* c = (f32*)((char*)state->c + (state->offsets.data[first] << 19 >> 14) + worker * state->c_share);          \
-    for (uint32_t i = 0; i < state->positions; ++i, c += 8, x += 24 + 8 * (int16_t)state->x_stride)                 \
-      for (int e = 0; e < 8; ++e) c[e] = SUM(offset & AMP_FIRST ? 0.0f : c[e], x, tessera_weights, e);              \
+    const int32_t gap = 8 * ((int32_t)state->x_stride >> 16) - 8;                                                   \
+    for (uint32_t i = 0; i < state->positions; ++i, c += 8, x += 24 + gap + 8 * (int16_t)state->x_stride)           \
+      for (int e = 0; e < 8; ++e) c[e] = SUM(offset & AMP_FIRST ? 0.0f : c[e], x, gap, tessera_weights, e);         \
   }
 AMP_PRODUCT(AmpProduct_f16, f16, amp_sum_f16)
 AMP_PRODUCT(AmpProduct_f32, f32, amp_sum_f32)

@@ -2,7 +2,8 @@
  * partial sums in on S1 and out on S2.
  *
  * A position takes four steps of a doubleword of each stream (f32: eight half steps). Its partials enter in round i,
- * meet its activations in round i + 1 and leave in round i + 2. Loads run one step ahead, stores one behind. */
+ * meet its activations in round i + 1 and leave in round i + 2. S0 goes from the second doubleword of a position to the
+ * third by its stride B, to the next position by A. Loads run one step ahead, stores one behind. */
 #ifndef TESSERA_CODELETS_AMP_H_
 #define TESSERA_CODELETS_AMP_H_
 
@@ -25,6 +26,7 @@
 #define AMP_IO(main, in, p) X_PAIR(main, X_AMP_IO(p10, in, p))
 
 #define AMP_NEXT X_STEP_8
+#define AMP_HALF X_STEP_B
 #define AMP_ROW X_STEP_A
 #define AMP_STAY X_STEP_0
 #define AMP_BACK X_STEP_A
@@ -45,16 +47,16 @@
   AMP_IO(X_ADD(io1, in1, io1), p14, 1)                                                                  \
   AMP_IO(X_SSET(0, io1, in2), p16, 2)                                                                   \
   AMP_IO(AMP_LOAD0(AMP_NEXT, AMP_NEXT), p18, 3)                                                         \
-  S0(AMP_LOAD1(AMP_NEXT, AMP_NEXT), p2, 0)                                                              \
+  S0(AMP_LOAD1(AMP_HALF, AMP_NEXT), p2, 0)                                                              \
   S1(AMP_LOAD0(AMP_NEXT, AMP_NEXT), p6, 1)                                                              \
   S0(AMP_LOAD1(AMP_ROW, AMP_NEXT), p2, 2)                                                               \
   S1(AMP_LOAD0(AMP_NEXT, AMP_NEXT), p6, 3)                                                              \
-  S0(AMP_LOAD1(AMP_NEXT, AMP_NEXT), p2, 0)                                                              \
+  S0(AMP_LOAD1(AMP_HALF, AMP_NEXT), p2, 0)                                                              \
   X_RPT(in0, LENGTH)                                                                                    \
   X_FNOP S1(AMP_BOTH0(AMP_NEXT, AMP_NEXT), p6, 1) S0(AMP_BOTH1(AMP_ROW, AMP_NEXT), p2, 2)               \
-      S1(AMP_BOTH0(AMP_NEXT, AMP_NEXT), p6, 3) S0(AMP_BOTH1(AMP_NEXT, AMP_NEXT), p2, 0)                 \
+      S1(AMP_BOTH0(AMP_NEXT, AMP_NEXT), p6, 3) S0(AMP_BOTH1(AMP_HALF, AMP_NEXT), p2, 0)                 \
           S1(AMP_BOTH0(AMP_NEXT, AMP_NEXT), p6, 1) S0(AMP_BOTH1(AMP_ROW, AMP_BACK), p2, 2)              \
-              S1(AMP_OUT0(AMP_NEXT), p6, 3) S0(AMP_OUT1(AMP_NEXT), p2, 0) S1(AMP_OUT0(AMP_NEXT), p6, 1) \
+              S1(AMP_OUT0(AMP_NEXT), p6, 3) S0(AMP_OUT1(AMP_HALF), p2, 0) S1(AMP_OUT0(AMP_NEXT), p6, 1) \
                   S0(AMP_OUT1(AMP_STAY), p2, 2) S1(AMP_OUT0(AMP_STAY), p6, 3) AMP_DRAIN
 
 /* The last position's results: out while nothing comes in. */
@@ -68,14 +70,14 @@
 /* n >= 2 positions from zero: sums are +0 when a worker starts, and p12 = 0 goes in. in0 = n - 2. */
 #define AMP_START(S0, S1, LENGTH)                                                                    \
   X_PAIR(AMP_LOAD0(AMP_NEXT, AMP_STAY), X_CMPLT_F32V2(p12, p12, p12))                                \
-  S0(AMP_LOAD1(AMP_NEXT, AMP_STAY), p12, 0)                                                          \
+  S0(AMP_LOAD1(AMP_HALF, AMP_STAY), p12, 0)                                                          \
   S1(AMP_LOAD0(AMP_NEXT, AMP_STAY), p12, 1)                                                          \
   S0(AMP_LOAD1(AMP_ROW, AMP_STAY), p12, 2)                                                           \
   S1(AMP_LOAD0(AMP_NEXT, AMP_STAY), p12, 3)                                                          \
-  S0(AMP_LOAD1(AMP_NEXT, AMP_STAY), p12, 0)                                                          \
+  S0(AMP_LOAD1(AMP_HALF, AMP_STAY), p12, 0)                                                          \
   X_RPT(in0, LENGTH)                                                                                 \
   X_FNOP S1(AMP_OUT0(AMP_NEXT), p12, 1) S0(AMP_OUT1(AMP_ROW), p12, 2) S1(AMP_OUT0(AMP_NEXT), p12, 3) \
-      S0(AMP_OUT1(AMP_NEXT), p12, 0) S1(AMP_OUT0(AMP_NEXT), p12, 1) S0(AMP_OUT1(AMP_STAY), p12, 2)   \
+      S0(AMP_OUT1(AMP_HALF), p12, 0) S1(AMP_OUT0(AMP_NEXT), p12, 1) S0(AMP_OUT1(AMP_STAY), p12, 2)   \
           S1(AMP_OUT0(AMP_STAY), p12, 3) AMP_DRAIN
 
 #define AMP_USES X_USES(p0, p2, p4, p6, p10, q12, p16)

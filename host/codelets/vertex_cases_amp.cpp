@@ -20,10 +20,11 @@ Bindings generate_product(const CodeletInfo& c, std::uint32_t size, std::mt19937
   const std::uint32_t bytes = half(c) ? 2 : 4, load = half(c) ? 16 : 8;
   const std::uint32_t positions = 3 + size / 6, out = 1 + below(2, random), in = 1 + below(2, random);
   const std::uint32_t step = below(2, random) ? 32 : 16 + 32 * below(2, random);  // bytes from position to position
-  const std::uint32_t block = 6 * positions * step + 32;
+  const std::uint32_t gap = 8 * below(5, random);  // bytes between the halves of a position
+  const std::uint32_t block = 6 * positions * step + 32 + gap;
   b["positions"] = number(positions);
   b["x_share"] = number(positions * step), b["c_share"] = number(positions * 32);
-  b["x_stride"] = number(((step - 24) / 8) & 0xffff);
+  b["x_stride"] = number((((step - 24 - gap) / 8) & 0xffff) | (gap / 8 + 1) << 16);
   fill_small(c, b, random, [&](const std::string& f) {
     return f == "weights"   ? out * in * 64
            : f == "offsets" ? out * in
@@ -45,7 +46,9 @@ double weight(const CodeletInfo& c, const Bindings& b, std::size_t i) {
 
 void check_product(const CodeletInfo& c, const Bindings& before, const Bindings& after, Check& check) {
   const std::size_t load = half(c) ? 16 : 8, bytes = half(c) ? 2 : 4, positions = 6 * value(before, "positions");
-  const auto step = static_cast<std::size_t>(24 + 8 * static_cast<std::int16_t>(value(before, "x_stride"))) / bytes;
+  const std::size_t gap = ((value(before, "x_stride") >> 16) * 8 - 8) / bytes;
+  const auto stride = static_cast<std::int16_t>(value(before, "x_stride") & 0xffff);
+  const std::size_t step = static_cast<std::size_t>(24 + 8 * stride + static_cast<int>(gap * bytes)) / bytes;
   const std::size_t sets = before.at("offsets").count;
   std::vector<double> sum(after.at("c").bytes.size() / 4), largest(sum.size());
   std::size_t place = 0;  // where the sums of the set's output channels begin
@@ -56,7 +59,7 @@ void check_product(const CodeletInfo& c, const Bindings& before, const Bindings&
       for (std::size_t e = 0; e < 8; ++e)
         for (std::size_t k = 0; k < load; ++k) {
           const std::size_t place_x = word >> 31 != 0 ? (word >> 16 & 0x7fff) * 8 : word;
-          const double x = element(before, *c.field("x"), place_x / bytes + i * step + k);
+          const double x = element(before, *c.field("x"), place_x / bytes + i * step + k + (k < load / 2 ? 0 : gap));
           const std::size_t to = (place + i) * 8 + e;
           sum[to] += x * weight(c, before, (s * 8 + e) * load + k);
           largest[to] += std::fabs(x * weight(c, before, (s * 8 + e) * load + k));

@@ -11,6 +11,7 @@
 #include "firmware/include/tessera/xtile_host.h"
 #include "host/nn/amp_result.h"
 #include "host/nn/copy_list.h"
+#include "host/nn/extent.h"
 
 namespace tessera::nn {
 
@@ -23,9 +24,6 @@ using graph::VertexId;
 namespace {
 
 using Index = std::int64_t;
-
-std::uint64_t u(Index v) { return static_cast<std::uint64_t>(v); }
-Index ceil_div(Index a, Index b) { return (a + b - 1) / b; }
 
 std::string zero_codelet(Type type) { return type == Type::f16 ? "AmpZero_f16" : "AmpZero_f32"; }
 
@@ -78,14 +76,16 @@ class AmpLowering {
     for (Index i = 0; i < count; ++i) result.push_back({static_cast<std::uint32_t>(i), 1});
     return result;
   }
-  /// The same data for each of `copies` tiles: [copies][elements].
+  /// The same data for each of `copies` tiles, or for `parts` tiles together: [copies * parts][elements].
   template <typename T>
-  Tensor constant_for(Index copies, Type type, const std::vector<T>& data, const std::string& what) {
+  Tensor constant_for(Index copies, Type type, const std::vector<T>& data, const std::string& what, Index parts = 1) {
     std::vector<std::uint8_t> bytes(data.size() * sizeof(T));
     if (!bytes.empty()) std::memcpy(bytes.data(), data.data(), bytes.size());
-    const Tensor tensor = graph_.add_repeated_constant(type, {data.size() * sizeof(T) / graph::size_of(type)},
-                                                       std::move(bytes), u(copies), name_ + " " + what);
-    for (Index i = 0; i < copies; ++i) graph_.map(tensor[u(i)], static_cast<unsigned>(i));
+    const std::uint64_t elements = data.size() * sizeof(T) / graph::size_of(type) / u(parts);
+    const Tensor tensor =
+        graph_.add_repeated_constant(type, {u(parts), elements}, std::move(bytes), u(copies), name_ + " " + what)
+            .reshape({u(copies * parts), elements});
+    for (Index i = 0; i < copies * parts; ++i) graph_.map(tensor[u(i)], static_cast<unsigned>(i));
     return tensor;
   }
 
@@ -236,7 +236,7 @@ class AmpLowering {
   /// Columns of a plane that positions of this block read, and rows.
   [[nodiscard]] Index useful_columns(const Block& at) const {
     Index across = 0;
-    for (const AmpTap& tap : plan_.taps) across = std::max(across, tap.column + t_.folded() - 1);
+    for (const AmpTap& tap : plan_.taps) across = std::max(across, tap.column + plan_.gap + t_.folded() - 1);
     return (std::min(plan_.columns, t_.out_w - at.column) - 1) * step_ + across + 1;
   }
   [[nodiscard]] Index useful_rows(const Block& at) const {
@@ -328,11 +328,13 @@ class AmpLowering {
   void place_weights() {
     const Index sets = plan_.sets(), taps = static_cast<Index>(plan_.taps.size());
     std::vector<std::uint32_t> offsets;
-    for (Index g = 0; g < plan_.groups; ++g)
-      for (Index o = 0; o < plan_.out_sets; ++o)
-        for (Index b = 0; b < plan_.in_blocks; ++b)
-          for (Index tap = 0; tap < taps; ++tap) offsets.push_back(offset_word(g, o, b, tap));
-    offsets_ = constant_for(tiles_, Type::u32, offsets, "offsets");
+    const Index splits = plan_.pairs ? plan_.splits() : 1;  // halves of a load by output channels
+    for (Index split = 0; split < splits; ++split)
+      for (Index g = 0; g < plan_.groups; ++g)
+        for (Index o = 0; o < plan_.out_sets; ++o)
+          for (Index b = 0; b < plan_.in_blocks; ++b)
+            for (Index tap = 0; tap < taps; ++tap) offsets.push_back(offset_word(split, g, o, b, tap));
+    offsets_ = constant_for(tiles_ / splits, Type::u32, offsets, "offsets", splits);
     if (p_.constant_weights) {
       weights_ = constant_sets();
       return;
@@ -346,10 +348,12 @@ class AmpLowering {
     copies.emit(builder_, variable(weights_), name_ + " weights");
   }
 
-  [[nodiscard]] std::uint32_t offset_word(Index g, Index o, Index b, Index tap) const {
+  [[nodiscard]] std::uint32_t offset_word(Index split, Index g, Index o, Index b, Index tap) const {
     const AmpTap& at = plan_.taps[u(tap)];
+    const Index set = std::min(tile(split).out * plan_.out_sets + o, t_.out_sets() - 1);
     const Index element = ((g * plan_.in_blocks + b) * planes_ + at.plane) * plane_ +
-                          (at.row * plan_.plane_columns + at.column) * column_;
+                          (at.row * plan_.plane_columns + at.column) * column_ +
+                          (plan_.pairs ? t_.half_of(set) * (load_ / 2) : 0);
     const Index sums = (g * plan_.out_sets + o) * plan_.sum_positions();
     const auto bytes = static_cast<std::uint32_t>(element * t_.element_bytes());
     if (b != 0 || tap != 0) return bytes;
@@ -398,9 +402,11 @@ class AmpLowering {
     if (group >= t_.groups) return;
     for (Index e = 0; e < 8; ++e)
       for (Index k = 0; k < load_; ++k) {
-        const Index channel = t_.fold ? k % 4 : in * load_ + k;
-        const Index column = tap.kernel_column + (t_.fold ? k / 4 : 0);
-        if (out * 8 + e >= t_.out_channels || channel >= t_.in_channels || column >= t_.kernel_w) continue;
+        if (out * 8 + e >= t_.out_channels || (tap.again && k < load_ / 2)) continue;
+        const Index width = t_.fold ? 4 : plan_.pairs ? load_ / 2 : load_;  // channels of a column in a load
+        const Index channel = in * load_ + (plan_.pairs ? t_.half_of(out) * width : 0) + k % width;
+        const Index column = tap.kernel_column + k / width;
+        if (channel >= t_.in_channels || column >= t_.kernel_w) continue;
         const float w = p_.constant_weights(group, out * 8 + e, channel, {tap.kernel_depth, tap.kernel_row, column});
         const Index at = index + e * load_ + k;
         if (t_.half) {
@@ -474,7 +480,8 @@ class AmpLowering {
     };
     value("x_share", plan_.positions * position);
     value("c_share", plan_.positions * 32);
-    value("x_stride", ((position - 24) / 8) & 0xffff);
+    const Index gap = plan_.pairs ? plan_.gap * column_ * bytes - load_ / 2 * bytes : 0;  // between halves of a load
+    value("x_stride", (((position - 24 - gap) / 8) & 0xffff) | (gap / 8 + 1) << 16);
     value("positions", plan_.positions);
     graph_.set_cycles(vertex, plan_.compute_cycles);
     builder_.execute(set);

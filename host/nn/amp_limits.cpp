@@ -42,10 +42,11 @@ Index channel_halves(const AmpTask& task) {
 
 /// What plans depend on.
 auto key_of(const AmpTask& t) {
-  return std::make_tuple(std::make_tuple(t.half, t.groups, t.images, t.in_channels, t.out_channels, t.in_h, t.in_w,
-                                         t.out_h, t.out_w, t.kernel_h, t.kernel_w, t.stride_h, t.stride_w),
-                         std::make_tuple(t.dilation_h, t.dilation_w, t.pad_h, t.pad_w, t.in_d, t.out_d, t.kernel_d,
-                                         t.stride_d, t.dilation_d, t.pad_d, t.up_d, t.up_h, t.up_w, t.fold));
+  return std::make_tuple(
+      std::make_tuple(t.half, t.groups, t.images, t.in_channels, t.out_channels, t.in_h, t.in_w, t.out_h, t.out_w,
+                      t.kernel_h, t.kernel_w, t.stride_h, t.stride_w),
+      std::make_tuple(t.dilation_h, t.dilation_w, t.pad_h, t.pad_w, t.in_d, t.out_d, t.kernel_d, t.stride_d,
+                      t.dilation_d, t.pad_d, t.up_d, t.up_h, t.up_w, t.fold, t.narrow_in, t.narrow_out));
 }
 
 bool weighs(const Model& model, const Node& node) {
@@ -134,6 +135,7 @@ ConvTask conv_task(const Model& model, const Node& node) {
   t.fold = t.groups == 1 && t.in_channels <= 4 && t.constant_weights && t.kernel_w > 1 && t.dilation_w == 1 &&
            t.up_d * t.up_h * t.up_w == 1;
   columns_as_channels(result);
+  if (result.side == 1 && t.in_channels <= t.load()) t.narrow_in = in_group, t.narrow_out = out_group;
   t.halves = channel_halves(t);
   flatten(result);
   return result;

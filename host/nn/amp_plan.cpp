@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "host/nn/extent.h"
+
 namespace tessera::nn {
 
 namespace {
@@ -15,8 +17,6 @@ constexpr std::int64_t kWorkers = 6;
 constexpr std::uint64_t kStartSlots = 20, kAccumulateSlots = 13, kSetCycles = 46;
 constexpr std::uint64_t kSuperstepCycles = 180;  // sync, release, table, first word's delay
 constexpr std::uint64_t kZeroCycles = 250;
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 /// Numbers of blocks that cut `extent` into different sizes, at most `limit`.
 std::vector<std::int64_t> cuts(std::int64_t extent, std::int64_t limit) {
@@ -40,13 +40,19 @@ std::int64_t used_phases(std::int64_t kernel, std::int64_t dilation, std::int64_
 void lay_taps(const AmpTask& task, AmpPlan& plan) {
   plan.wide =
       task.fold || (task.stride_w > 1 && used_phases(task.kernel_w, task.dilation_w, task.stride_w) == task.stride_w);
+  plan.pairs = task.kernel_w > 1 && (task.stride_w == 1 || plan.wide) && task.halves_suffice();
+  plan.gap = plan.pairs ? task.dilation_w : 0;
+  const std::int64_t columns = plan.pairs ? 2 : task.folded();
   for (std::int64_t k = 0; k < task.kernel_d * task.kernel_h; ++k)
-    for (std::int64_t kx = 0; kx < task.kernel_w; kx += task.folded()) {
+    for (std::int64_t first = 0; first < task.kernel_w; first += columns) {
+      const std::int64_t kx =
+          plan.pairs ? std::min(first, task.kernel_w - 2) : first;  // reads nothing but the kernel's
       const std::int64_t ky = k % task.kernel_h, dy = ky * task.dilation_h, dx = kx * task.dilation_w;
       AmpTap tap;
       tap.kernel_depth = k / task.kernel_h;
       tap.kernel_row = ky;
       tap.kernel_column = kx;
+      tap.again = kx < first;
       const std::array<std::int64_t, 3> phase = {tap.kernel_depth, dy % task.stride_h,
                                                  plan.wide ? 0 : dx % task.stride_w};
       const auto found = std::find(plan.planes.begin(), plan.planes.end(), phase);
@@ -62,7 +68,7 @@ void lay_patch(const AmpTask& task, AmpPlan& plan) {
   std::int64_t down = 0, across = 0;
   for (const AmpTap& tap : plan.taps) {
     down = std::max(down, tap.row);
-    across = std::max(across, tap.column + task.folded() - 1);
+    across = std::max(across, tap.column + plan.gap + task.folded() - 1);
   }
   const std::int64_t step = plan.wide ? task.stride_w : 1;  // columns of the plane from position to position
   plan.plane_rows = plan.rows + down;
@@ -80,7 +86,8 @@ void lay_patch(const AmpTask& task, AmpPlan& plan) {
   const std::int64_t planes = static_cast<std::int64_t>(plan.planes.size());
   std::int64_t end = 0;  // of what the last block's taps read
   for (const AmpTap& tap : plan.taps)
-    end = std::max(end, tap.plane * plan.plane_elements(task) + (tap.row * plan.plane_columns + tap.column) * column +
+    end = std::max(end, tap.plane * plan.plane_elements(task) +
+                            (tap.row * plan.plane_columns + tap.column + plan.gap) * column +
                             (plan.sum_positions() - 1) * step * column + task.load());
   const std::int64_t block = planes * plan.plane_elements(task);
   plan.patch_elements = (blocks - 1) * block + std::max(block, end);
@@ -89,7 +96,6 @@ void lay_patch(const AmpTask& task, AmpPlan& plan) {
 
 /// What bringing the sums and finishing them costs, and the bytes of what is brought to a tile.
 void estimate_result(const AmpTask& task, AmpPlan& plan) {
-  const auto u = [](std::int64_t v) { return static_cast<std::uint64_t>(v); };
   plan.local = task.halves == 1 || (plan.out_sets % 2 == 0 && task.out_sets() % 2 == 0);
   const std::int64_t sums = plan.groups * plan.out_sets * plan.images * plan.rows * plan.columns;  // of eight channels
   std::int64_t share = ceil_div(sums, plan.in_parts), brought = share * (plan.in_parts - 1), sent = sums - share;
@@ -106,7 +112,6 @@ void estimate_result(const AmpTask& task, AmpPlan& plan) {
 }
 
 void estimate(const AmpTask& task, AmpPlan& plan) {
-  const auto u = [](std::int64_t v) { return static_cast<std::uint64_t>(v); };
   const std::uint64_t step = task.half ? 4 : 8, q = u(plan.positions);
   const std::uint64_t sets = u(plan.sets()), firsts = u(plan.groups * plan.out_sets);
   const std::uint64_t start = kSetCycles + kWorkers * (kStartSlots + (task.half ? 0 : 8) + step * q);
@@ -159,6 +164,20 @@ std::vector<std::array<std::int64_t, 3>> field_cuts(const AmpTask& task) {
 }
 
 }  // namespace
+
+std::int64_t AmpTask::half_of(std::int64_t out_set) const {
+  if (narrow_in == 0 || !half) return -1;
+  const std::int64_t last = std::min(out_set * 8 + 7, out_channels - 1);
+  const std::int64_t begin = out_set * 8 / narrow_out * narrow_in, end = (last / narrow_out + 1) * narrow_in;
+  return begin / 8 == (end - 1) / 8 ? begin / 8 : -1;
+}
+
+bool AmpTask::halves_suffice() const {
+  if (fold || !constant_weights || in_blocks() != 1) return false;
+  for (std::int64_t o = 0; o < out_sets(); ++o)
+    if (half_of(o) < 0) return false;
+  return true;
+}
 
 AmpPlan plan_amp(const AmpTask& task) {
   AmpPlan base;

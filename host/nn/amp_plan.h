@@ -30,9 +30,11 @@ struct AmpTask {
   /// Transposed convolution: the input with up - 1 zeros between elements. in_* count the elements.
   std::int64_t up_d = 1, up_h = 1, up_w = 1;
   bool fold = false;  ///< in_channels <= 4, held as 4: kernel columns are folded into a load
+  /// Groups put together to fill a load: channels of one of them, in and out. Also all channels, if few. 0: none.
+  std::int64_t narrow_in = 0, narrow_out = 1;
   bool constant_weights = true;
-  bool addend = false;      ///< one is added to the result
-  std::int64_t halves = 1;  ///< sets of eight channels in a channel block of the result: 1 or 2
+  bool addend = false;        ///< one is added to the result
+  std::int64_t halves = 1;    ///< sets of eight channels in a channel block of the result: 1 or 2
   bool weights_once = false;  ///< constant weights are sent before each use; else they lie where they are used
   unsigned tiles = 1;
   std::uint64_t tile_bytes = 0;    ///< what a tile should hold of this product besides constant weights
@@ -46,14 +48,19 @@ struct AmpTask {
   [[nodiscard]] std::int64_t column_channels() const { return fold ? 4 : load(); }
   [[nodiscard]] std::int64_t in_blocks() const { return fold ? 1 : (in_channels + load() - 1) / load(); }
   [[nodiscard]] std::int64_t out_sets() const { return (out_channels + 7) / 8; }
+  /// The half of a load that holds all input channels of a set of output channels; -1: there is none.
+  [[nodiscard]] std::int64_t half_of(std::int64_t out_set) const;
+  /// Every set has one: loads can take halves of two columns of the kernel.
+  [[nodiscard]] bool halves_suffice() const;
   /// Kernel columns that one load covers.
   [[nodiscard]] std::int64_t folded() const { return fold ? load() / 4 : 1; }
 };
 
 /// Where a tap finds its operands in the patch.
 struct AmpTap {
-  std::int64_t kernel_depth = 0, kernel_row = 0, kernel_column = 0;  ///< with fold the first of the columns
-  std::int64_t plane = 0, row = 0, column = 0;                       ///< of position 0, in columns of the plane
+  std::int64_t kernel_depth = 0, kernel_row = 0, kernel_column = 0;  ///< with fold or pairs the first of the columns
+  bool again = false;                           ///< of a pair: the first column belongs to the pair before
+  std::int64_t plane = 0, row = 0, column = 0;  ///< of position 0, in columns of the plane
 };
 
 struct AmpPlan {
@@ -68,6 +75,9 @@ struct AmpPlan {
 
   // The patch.
   bool wide = false;
+  bool pairs =
+      false;  ///< a load takes half its channels of one column and half of another, `gap` columns of the plane on
+  std::int64_t gap = 0;
   std::vector<std::array<std::int64_t, 3>> planes;  ///< kernel slice, phase of rows, phase of columns (wide: 0)
   std::vector<AmpTap> taps;
   std::int64_t plane_rows = 1;     ///< of an image

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "host/nn/copy_list.h"
+#include "host/nn/extent.h"
 
 namespace tessera::nn {
 
@@ -21,8 +22,6 @@ namespace {
 
 using Index = std::int64_t;
 
-std::uint64_t u(Index v) { return static_cast<std::uint64_t>(v); }
-Index ceil_div(Index a, Index b) { return (a + b - 1) / b; }
 graph::VariableId variable(const Tensor& tensor) { return tensor.boxes().at(0).variable; }
 
 /// Groups of the result that follow each other there and among the sums.

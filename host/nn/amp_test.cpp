@@ -194,6 +194,32 @@ TEST_P(Convolutions, EqualTheReference) {
     expect_reference(conv_graph(c, false), tiles, c.type == Type::f16 ? 2e-3 : 1e-5);
 }
 
+/// Groups of up to eight channels take halves of two columns of the kernel in a load.
+TEST(NarrowGroups, EqualTheReference) {
+  for (const std::int64_t width : {1, 2, 4, 8, 16})
+    for (const std::int64_t kernel : {2, 3, 4, 5})
+      for (const std::int64_t stride : {1, 2})
+        for (const std::int64_t dilation : {1, 2}) {
+          const std::int64_t channels = width == 2 ? 48 : 32, out = width == 1 ? 2 : width;
+          const ConvCase c{"narrow",
+                           Type::f16,
+                           {2, channels, 9, 11},
+                           {channels / width * out, width, kernel, kernel},
+                           channels / width,
+                           {stride, stride},
+                           {dilation, dilation},
+                           {1, 2, 3, 2},
+                           false,
+                           false};
+          for (const unsigned tiles : {1U, 70U}) expect_reference(conv_graph(c, false), tiles, 2e-3);
+        }
+  AmpTask task = layer(28, 16, 16, 3, 1);
+  task.groups = 8, task.narrow_in = task.narrow_out = 8;
+  EXPECT_EQ(plan_amp(task).taps.size(), 6U);
+  task.narrow_in = task.narrow_out = 16;
+  EXPECT_EQ(plan_amp(task).taps.size(), 9U);
+}
+
 TEST_P(Convolutions, TakeNormalisationAndReluAlong) {
   const ConvCase& c = GetParam();
   const model::Model model = model::import_bytes(model::to_bytes(conv_graph(c, true)), "test");
