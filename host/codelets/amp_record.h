@@ -13,6 +13,7 @@ inline constexpr std::uint32_t kAmpSetBytes = 256;
 
 /// A list is records one behind the other and a word 0.
 using AmpRecord = std::array<std::uint32_t, 6>;
+inline constexpr std::uint32_t kAmpRecordWeights = 2;  ///< word that says where the sets stand; the next: their offsets
 
 /// weights, offsets: where the vertex's sets and their words stand; sets: how many, at least 1.
 [[nodiscard]] constexpr AmpRecord amp_record(Address fn, Address state, Address weights, Address offsets,

@@ -20,6 +20,8 @@ inline constexpr char kFirmwareDispatch[] = "tessera_dispatch";  ///< worker: ru
 inline constexpr char kFirmwareExit[] = "tessera_exit";          ///< worker: x.exit, where vertices return to (xwra)
 inline constexpr char kFirmwareAmp[] = "tessera_amp";  ///< supervisor: runs a list of AMP records (amp_record.h)
 
+inline constexpr char kFirmwareRebase[] = "tessera_rebase";  ///< worker: turns run lists to other arguments (rebase.S)
+
 /// A piece of the image that is either present on a tile or not: one section with its relocations applied.
 struct LinkedBlob {
   std::string name;  ///< section name, for reports

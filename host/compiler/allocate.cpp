@@ -21,6 +21,7 @@ using Bits = std::vector<std::uint64_t>;
 /// Variables that stand at one address of a tile: one, or several of which each takes the place of another.
 struct Block {
   std::vector<std::uint32_t> variables;
+  std::vector<std::uint32_t> offsets;  ///< of a window: where each variable stands in it; otherwise all at its start
   std::uint32_t bytes = 0;
   std::uint32_t align = kIntervalAlign;
   bool always = false;
@@ -176,6 +177,36 @@ class TileAllocator {
   std::vector<std::uint64_t> in_use_;  ///< bytes of each hole, from its end
 };
 
+/// The window of a function on each tile: its variables at equal places of blocks of equal length.
+void add_window(const Ir& ir, const Liveness& liveness, const Window& window, std::vector<std::vector<Block>>& blocks) {
+  if (window.blocks.empty()) return;
+  std::map<std::uint32_t, Block> by_tile;
+  for (const std::uint32_t v : window.blocks[0]) {
+    for (const auto& [tile, bytes] : ir.layout.blocks(v)) {
+      Block& block = by_tile[tile];
+      block.align = std::max(block.align, ir.alignment[v]);
+      block.bytes = (block.bytes + ir.alignment[v] - 1) / ir.alignment[v] * ir.alignment[v];
+      block.offsets.push_back(block.bytes);
+      block.bytes += bytes;
+    }
+  }
+  for (auto& [tile, first] : by_tile) {
+    const std::uint32_t stride = (first.bytes + first.align - 1) / first.align * first.align;
+    Block whole{{}, {}, 0, first.align, true, 0, {}};
+    for (const auto& variables : window.blocks) {
+      std::size_t next = 0;
+      for (const std::uint32_t v : variables) {
+        if (ir.layout.blocks(v).count(tile) == 0) continue;
+        whole.variables.push_back(v);
+        whole.offsets.push_back(whole.bytes + first.offsets.at(next++));
+        whole.live = liveness.live[v];
+      }
+      whole.bytes += stride;
+    }
+    blocks[tile].push_back(std::move(whole));
+  }
+}
+
 }  // namespace
 
 void Allocation::place(std::uint32_t variable, std::uint32_t tile, std::int64_t address) {
@@ -209,10 +240,16 @@ Allocation allocate(const Ir& ir, const Liveness& liveness, const Platform& plat
   for (const InPlace& p : options.in_place) {
     for (const std::uint32_t t : p.tiles) pairs[t].emplace_back(p.dying, p.born);
   }
+  std::vector<bool> in_window(ir.graph.variables().size());
+  for (const Window& w : ir.windows) {
+    add_window(ir, liveness, w, blocks);
+    for (const auto& variables : w.blocks)
+      for (const std::uint32_t v : variables) in_window[v] = true;
+  }
   for (std::uint32_t v = 0; v < ir.graph.variables().size(); ++v) {
-    if (!liveness.ever_live(v)) continue;
+    if (!liveness.ever_live(v) || in_window[v]) continue;
     for (const auto& [tile, bytes] : ir.layout.blocks(v)) {
-      blocks[tile].push_back({{v}, bytes, ir.alignment[v], liveness.always[v], 0, liveness.live[v]});
+      blocks[tile].push_back({{v}, {}, bytes, ir.alignment[v], liveness.always[v], 0, liveness.live[v]});
     }
   }
   Allocation result;
@@ -227,7 +264,8 @@ Allocation allocate(const Ir& ir, const Liveness& liveness, const Platform& plat
   });
   for (std::uint32_t tile = 0; tile < tiles; ++tile) {
     for (const Block& b : blocks[tile]) {
-      for (const std::uint32_t v : b.variables) result.place(v, tile, b.address);
+      for (std::size_t i = 0; i < b.variables.size(); ++i)
+        result.place(b.variables[i], tile, b.address + (b.offsets.empty() ? 0 : b.offsets[i]));
     }
   }
   return result;

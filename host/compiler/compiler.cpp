@@ -10,6 +10,7 @@
 #include "host/compiler/liveness.h"
 #include "host/compiler/lower.h"
 #include "host/compiler/phases.h"
+#include "host/compiler/rebase.h"
 #include "host/compiler/report.h"
 #include "hw/error.h"
 #include "hw/generated/machine.h"
@@ -104,6 +105,8 @@ class Compilation {
     for (auto& [name, address] : addresses) address = code_.image.address_of(name);
     const std::uint32_t tiles = ir_.graph.tiles();
     tables_.lists.resize(tiles);
+    const std::vector<std::vector<std::uint32_t>> windows = window_variables(ir_);
+    std::vector<std::vector<std::vector<Address>>> in_window(windows.size(), std::vector<std::vector<Address>>(tiles));
     for (const ComputeStep& step : ir_.computes) {
       std::vector<std::vector<const Calls*>> by_tile(tiles);
       for (const Calls& c : step.calls) by_tile[c.tile].push_back(&c);
@@ -113,7 +116,12 @@ class Compilation {
         if (by_tile[t].empty()) continue;
         std::vector<std::uint32_t>& words = tables_.lists[t];
         TileList list =
-            make_list(by_tile[t], t, plan_.lists + 4 * static_cast<Address>(words.size()), allocation_, addresses);
+            make_list(by_tile[t], t, plan_.lists + 4 * static_cast<Address>(words.size()), allocation_, addresses,
+                      step.window == kNone ? std::vector<std::uint32_t>{} : windows[step.window]);
+        if (step.window != kNone) {
+          auto& all = in_window[step.window][t];
+          all.insert(all.end(), list.in_window.begin(), list.in_window.end());
+        }
         at[t] = list.list;
         amp_at[t] = list.amp;
         words.insert(words.end(), list.words.begin(), list.words.end());
@@ -123,6 +131,19 @@ class Compilation {
       }
       tables_.list_at.push_back(std::move(at));
       tables_.amp_at.push_back(std::move(amp_at));
+    }
+    for (std::uint32_t f = 0; f < windows.size(); ++f) {
+      tables_.window_at.emplace_back(tiles, 0);
+      if (windows[f].empty()) continue;
+      const Address routine = code_.image.address_of(kFirmwareRebase);
+      for (std::uint32_t t = 0; t < tiles; ++t) {
+        if (in_window[f][t].empty()) continue;
+        std::vector<std::uint32_t>& words = tables_.lists[t];
+        const Address at = plan_.lists + 4 * static_cast<Address>(words.size());
+        tables_.window_at[f][t] = at;
+        const auto table = rebase_table_of(ir_.windows[f], in_window[f][t], t, at, allocation_, routine);
+        words.insert(words.end(), table.begin(), table.end());
+      }
     }
     std::size_t longest = 0;
     for (const auto& words : tables_.lists) longest = std::max(longest, words.size());

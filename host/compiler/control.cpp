@@ -185,7 +185,7 @@ class Generator {
                              node.kind == Node::Kind::host || node.kind == Node::Kind::sync ||
                              node.kind == Node::Kind::tap || node.kind == Node::Kind::undef;
     if (!reads_first) settle_taps(node.path);
-    const Address begin = as_.pc();
+    Address begin = as_.pc();
     switch (node.kind) {
       case Node::Kind::sequence:
         for (const Node& child : node.children) generate(child);
@@ -238,6 +238,7 @@ class Generator {
         break;
       case Node::Kind::call:
         check_depth(frames_ + depth_of(node.index), node.path);
+        if (has_window(node.index)) begin = turn_lists(node, begin);
         if (ir_.variants[node.index] > 1) load_slot(tp, {Slot::Kind::table, node.index, {}, node.variant});
         as_.jal(ra, functions_[node.index]);
         if (keeps_variant()) as_.lw(tp, kVariantInFrame + kFrameBytes * static_cast<std::int32_t>(frames_), sp);
@@ -245,6 +246,26 @@ class Generator {
         add_step(executable::Step::Kind::control, begin, node.path, "call " + ir_.graph.functions()[node.index].name);
         break;
     }
+  }
+
+  [[nodiscard]] bool has_window(std::uint32_t function) const {
+    return function < ir_.windows.size() && !ir_.windows[function].blocks.empty();
+  }
+
+  /// Points the lists of a called function to the arguments of this call. Returns where the call itself begins.
+  Address turn_lists(const Node& node, Address begin) {
+    wait_for_workers();
+    load_slot(a1, {Slot::Kind::window, node.index, {}, 0});
+    const Assembler::Label skip = as_.label();
+    as_.beq(a1, zero, skip);
+    as_.lw(t0, rebase_table::fn, a1);
+    as_.li(a2, node.variant);
+    as_.x_run_all(t0, a1, a2);
+    as_.bind(skip);
+    busy_ = true;
+    add_step(executable::Step::Kind::compute, begin, node.path,
+             "parameters of " + ir_.graph.functions()[node.index].name);
+    return as_.pc();
   }
 
   void compute(std::uint32_t index, Address begin) {

@@ -25,6 +25,7 @@ struct Slot {
     index_stride,  ///< bytes from index to index of Ir::exchanges[index]
     variable,      ///< address of variable `index` on the tile, which every tile holds
     value,         ///< Tables::values[index]
+    window,        ///< table of function `index` that turns its lists to other arguments, 0 if the tile needs none
     table,         ///< address of slot `index`: where the words of a function's variant begin
   };
   Kind kind = Kind::exchange;

@@ -144,6 +144,8 @@ class Emitter {
         return p_.tables.list_at[s.index][tile];
       case Slot::Kind::amp:
         return p_.tables.amp_at[s.index][tile];
+      case Slot::Kind::window:
+        return p_.tables.window_at[s.index][tile];
       case Slot::Kind::packets:
         return p_.tables.packets_at[s.index][tile];
       case Slot::Kind::predicate:

@@ -18,6 +18,7 @@ struct Tables {
   std::vector<std::vector<std::uint32_t>> exchange;         ///< exchange and packet tables, by tile
   std::vector<std::vector<Address>> list_at;                ///< by compute step, tile; 0: none
   std::vector<std::vector<Address>> amp_at;                 ///< the same of lists of AMP records
+  std::vector<std::vector<Address>> window_at;              ///< rebase table by function, tile; 0: none
   std::vector<std::vector<std::vector<Address>>> phase_at;  ///< by exchange step, phase of it, tile
   std::vector<std::vector<Address>> packets_at;             ///< by host step, tile
   std::vector<std::vector<std::uint32_t>> values;           ///< plain words of the step table, by number, tile

@@ -86,6 +86,9 @@ CodeImage link_code(const Ir& ir, const CodeletLibrary& library, Address base) {
     }
   }
   if (amp) roots.emplace_back(kFirmwareAmp);
+  const bool windows =
+      std::any_of(ir.windows.begin(), ir.windows.end(), [](const Window& w) { return !w.blocks.empty(); });
+  if (windows) roots.emplace_back(kFirmwareRebase);
   roots.insert(roots.end(), used.begin(), used.end());
   LinkedImage image = link(library, roots, base);
 
@@ -98,6 +101,10 @@ CodeImage link_code(const Ir& ir, const CodeletLibrary& library, Address base) {
   }
   for (const ComputeStep& step : ir.computes) {
     for (const Calls& calls : step.calls) {
+      if (step.window != kNone) {
+        const auto& turning = image.needs.at(kFirmwareRebase);
+        present[calls.tile].insert(turning.begin(), turning.end());
+      }
       const auto& needs = image.needs.at(calls.codelet->name);
       present[calls.tile].insert(needs.begin(), needs.end());
       if (!calls.codelet->amp) continue;

@@ -67,6 +67,7 @@ struct ComputeStep {
   /// Of a step that reads parameters of its function by address: the step of each variant, itself first. Touch is that
   /// of all of them; the others are no steps of the program.
   std::vector<std::uint32_t> by_variant;
+  std::uint32_t window = kNone;  ///< of a step that reads parameters through its function's window: the function
 
   /// Whether some vertex is one of AMP, or some is not.
   [[nodiscard]] bool any(bool amp) const {
@@ -129,7 +130,7 @@ struct Node {
   std::vector<Node> children;  ///< sequence: all; repeat: body; repeat_while: condition, body; branch: then, else;
                                ///< choice: cases, fallback
   std::vector<std::uint32_t> arguments{};  ///< call: constants, until resolve_parameters
-  std::uint32_t variant = 0;               ///< call: which list of arguments given by address
+  std::uint32_t variant = 0;               ///< call: which list of arguments given by address; block of a window
 };
 
 struct StreamLayout {
@@ -141,6 +142,13 @@ struct StreamLayout {
 
 struct VertexName {
   std::string vertex, codelet, compute_set;
+};
+
+/// Constants that a function's calls read through one set of run lists. On every tile they stand in blocks of equal
+/// layout and distance, one for each list of arguments; the lists point into the first, and are changed to another
+/// before a call (tessera_rebase).
+struct Window {
+  std::vector<std::vector<std::uint32_t>> blocks;  ///< variables, by list of arguments
 };
 
 /// The whole program between passes. The graph is a copy that staging variables are added to.
@@ -160,6 +168,7 @@ struct Ir {
   std::vector<Node> entries;            ///< as graph.entries()
   std::vector<Node> functions;          ///< as graph.functions()
   std::vector<std::uint32_t> variants;  ///< of each function: in how many ways it is called, at least 1
+  std::vector<Window> windows;          ///< of each function; without blocks if it has none
   std::uint64_t relayout_bytes = 0;
   std::uint64_t staging_bytes = 0;
   std::uint64_t vertex_count = 0, edge_count = 0;

@@ -29,8 +29,9 @@ struct Share {
 
 class ListMaker {
  public:
-  ListMaker(std::uint32_t tile, Address base, const Allocation& allocation, const CodeAddresses& code)
-      : tile_(tile), base_(base), allocation_(allocation), code_(code) {}
+  ListMaker(std::uint32_t tile, Address base, const Allocation& allocation, const CodeAddresses& code,
+            const std::vector<std::uint32_t>& window)
+      : tile_(tile), base_(base), allocation_(allocation), code_(code), window_(window) {}
 
   TileList run(const std::vector<const Calls*>& calls) {
     std::vector<const Calls*> plain;
@@ -114,6 +115,19 @@ class ListMaker {
     return state;
   }
 
+  [[nodiscard]] bool moves(const Calls& c, std::uint64_t member, std::size_t word) const {
+    const std::uint32_t v = c.states[member * (c.codelet->state_bytes / 4) + word].variable;
+    return v != kNone && std::binary_search(window_.begin(), window_.end(), v);
+  }
+
+  void append_state(const Calls& c, std::uint64_t member) {
+    const Resolved state = state_of(c, member);
+    for (std::size_t i = 0; i < state.size(); ++i) {
+      if (moves(c, member, i)) result_.in_window.push_back(here());
+      result_.words.push_back(state[i]);
+    }
+  }
+
   /// Increments from state to state if all are the same; empty if they differ.
   Resolved increments(const Share& s) const {
     const Resolved first = state_of(*s.calls, s.first);
@@ -187,8 +201,7 @@ class ListMaker {
         if (c.codelet->multi && p.share.count == c.count) shared[&c] = at;
         const std::uint64_t states = p.moving ? 1 : p.share.count;
         for (std::uint64_t i = 0; i < states; ++i) {
-          const Resolved state = state_of(c, p.share.first + i);
-          result_.words.insert(result_.words.end(), state.begin(), state.end());
+          append_state(c, p.share.first + i);
         }
       }
       result_.words[p.word] = at;
@@ -199,12 +212,14 @@ class ListMaker {
   /// States of the AMP vertices, then their records.
   void amp_list(const std::vector<const Calls*>& calls) {
     std::vector<AmpRecord> records;
+    std::vector<std::array<bool, 2>> moved;  // weights, offsets
     std::vector<executable::VertexRecord> named;
     for (const Calls* c : calls) {
       for (std::uint64_t i = 0; i < c->count; ++i) {
         const Address at = here();
         const Resolved state = state_of(*c, i);
-        result_.words.insert(result_.words.end(), state.begin(), state.end());
+        append_state(*c, i);
+        moved.push_back({moves(*c, i, 0), moves(*c, i, 1)});
         records.push_back(amp_record(code_.at(c->codelet->name), at, state[0], state[1], state[2]));
         constexpr std::uint8_t kAll = (1U << kWorkers) - 1;
         named.push_back({tile_, kAll, 0, at, 0, 1, c->name, c->first + i});
@@ -216,6 +231,8 @@ class ListMaker {
     for (std::size_t i = 0; i < records.size(); ++i) {
       named[i].record = here();
       result_.records.push_back(named[i]);
+      for (std::size_t k = 0; k < 2; ++k)
+        if (moved[i][k]) result_.in_window.push_back(here() + 4 * (kAmpRecordWeights + static_cast<Address>(k)));
       result_.words.insert(result_.words.end(), records[i].begin(), records[i].end());
     }
     result_.words.push_back(0);  // fn 0: end of the list
@@ -231,6 +248,7 @@ class ListMaker {
   Address base_;
   const Allocation& allocation_;
   const CodeAddresses& code_;
+  const std::vector<std::uint32_t>& window_;
   TileList result_;
   std::array<std::vector<Share>, kWorkers> shares_;
   std::vector<Pending> pending_;
@@ -239,8 +257,8 @@ class ListMaker {
 }  // namespace
 
 TileList make_list(const std::vector<const Calls*>& calls, std::uint32_t tile, Address base,
-                   const Allocation& allocation, const CodeAddresses& code) {
-  return ListMaker(tile, base, allocation, code).run(calls);
+                   const Allocation& allocation, const CodeAddresses& code, const std::vector<std::uint32_t>& window) {
+  return ListMaker(tile, base, allocation, code, window).run(calls);
 }
 
 }  // namespace tessera::compiler

@@ -12,6 +12,10 @@ namespace tessera::compiler {
 
 namespace {
 
+/// Changing lists costs some hundred cycles a call, lists of its own some bytes a vertex: from so many lists of
+/// arguments on, they are memory that grows with a model's depth.
+constexpr std::size_t kWindowFrom = 8;
+
 class Resolver {
  public:
   Resolver(Ir& ir, const CodeletLibrary& library) : ir_(ir), library_(library) {}
@@ -19,6 +23,7 @@ class Resolver {
   void run() {
     const auto& functions = ir_.graph.functions();
     ir_.variants.assign(functions.size(), 1);
+    ir_.windows.resize(functions.size());
     for (std::uint32_t f = 0; f < functions.size(); ++f) {
       for (const graph::VariableId id : functions[f].parameters) owner_[id.index] = f;
     }
@@ -29,6 +34,7 @@ class Resolver {
     for (Node& function : ir_.functions) resolve_calls(function);
     for (Node& entry : ir_.entries) resolve_calls(entry);
     for (std::uint32_t f = 0; f < functions.size(); ++f) {
+      if (make_window(f)) continue;
       ir_.variants[f] = std::max<std::uint32_t>(1, static_cast<std::uint32_t>(arguments_[f].size()));
       for (const std::uint32_t step : steps_[f]) add_variants(step, f);
     }
@@ -116,6 +122,50 @@ class Resolver {
     node = std::move(sequence);
   }
 
+  /// Gives function `f` one set of lists for all its calls, if these are many and each reads constants that none of the
+  /// others does: such constants can stand at equal distances.
+  bool make_window(std::uint32_t f) {
+    const std::vector<Arguments>& calls = arguments_[f];
+    if (calls.size() < kWindowFrom) return false;
+    Window window;
+    window.blocks.resize(calls.size());
+    std::set<std::uint32_t> fresh;
+    std::map<std::uint32_t, std::uint32_t> constant_for;
+    const auto& parameters = ir_.graph.functions()[f].parameters;
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      if (calls[0][i] == kNone) continue;
+      constant_for[parameters[i].index] = calls[0][i];
+      const auto same = [&](const Arguments& call) { return call[i] == calls[0][i]; };
+      if (std::all_of(calls.begin(), calls.end(), same)) continue;
+      for (std::size_t k = 0; k < calls.size(); ++k) {
+        if (in_windows_.count(calls[k][i]) != 0 || !fresh.insert(calls[k][i]).second) return false;
+        window.blocks[k].push_back(calls[k][i]);
+        auto& alignment = ir_.alignment[calls[k][i]];
+        alignment = std::max(alignment, ir_.alignment[parameters[i].index]);
+      }
+    }
+    for (const std::uint32_t index : steps_[f]) {
+      ComputeStep& step = ir_.computes[index];
+      std::vector<std::uint32_t> reads;
+      for (const std::uint32_t v : step.touch.reads) {
+        const auto at = std::find_if(parameters.begin(), parameters.end(), [&](auto p) { return p.index == v; });
+        if (at == parameters.end() || by_value_.count(v) != 0) {
+          reads.push_back(v);
+          continue;
+        }
+        for (const Arguments& call : calls) reads.push_back(call[static_cast<std::size_t>(at - parameters.begin())]);
+      }
+      std::vector<std::uint32_t> unused;
+      replace(step, constant_for, unused);
+      sort_unique(reads);
+      step.touch.reads = std::move(reads);
+      step.window = f;
+    }
+    in_windows_.insert(fresh.begin(), fresh.end());
+    ir_.windows[f] = std::move(window);
+    return true;
+  }
+
   /// A step with the constants of each variant in place of the parameters.
   void add_variants(std::uint32_t index, std::uint32_t function) {
     const auto& parameters = ir_.graph.functions()[function].parameters;
@@ -169,6 +219,7 @@ class Resolver {
   std::set<std::uint32_t> by_value_;
   std::map<std::uint32_t, std::set<std::uint32_t>> steps_;  ///< by function: compute steps that read its parameters
   std::vector<std::vector<Arguments>> arguments_;           ///< by function, variant
+  std::set<std::uint32_t> in_windows_;
 };
 
 }  // namespace

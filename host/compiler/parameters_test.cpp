@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "host/compiler/allocate.h"
 #include "host/compiler/compiler.h"
 #include "host/compiler/control.h"
 #include "host/compiler/liveness.h"
@@ -125,6 +126,64 @@ TEST(Parameters, WhatAnExchangeReadsIsGivenByValue) {
   EXPECT_EQ(ir.exchanges[1].touch.kills, std::vector<std::uint32_t>{id_of(a.p).index});
   EXPECT_EQ(ir.exchanges[1].path, "main/parameters");
   EXPECT_TRUE(analyse_liveness(ir).ever_live(id_of(a.p).index));
+}
+
+/// From eight lists of arguments on they share run lists: constants stand at equal distances, and tables do not grow.
+TEST(Parameters, ManyListsOfArgumentsShareOneSetOfRunLists) {
+  std::vector<std::uint64_t> lists;
+  for (const unsigned calls : {7U, 8U, 9U, 20U}) {
+    Adding a(1);
+    std::vector<Program> steps;
+    std::vector<VariableId> constants;
+    for (unsigned k = 0; k < calls; ++k) {
+      constants.push_back(a.constant(static_cast<float>(k), "c" + std::to_string(k)));
+      steps.push_back(Program::call(a.f, {constants.back()}));
+    }
+    a.g.add_entry("main", Program::sequence(steps));
+    const Ir ir = a.lowered();
+    const bool windows = calls >= 8;
+    EXPECT_EQ(ir.variants, std::vector<std::uint32_t>{windows ? 1 : calls});
+    EXPECT_EQ(ir.computes.size(), windows ? 1U : calls);
+    ASSERT_EQ(ir.windows.size(), 1U);
+    ASSERT_EQ(ir.windows[0].blocks.size(), windows ? calls : 0);
+    const Compiled compiled = compile(a.g, load_platform("pocket"), CodeletLibrary::builtin());
+    lists.push_back(compiled.report.json["memory"]["tiles"][1]["lists"].get<std::uint64_t>());
+    if (!windows) continue;
+    EXPECT_EQ(ir.computes[0].window, 0U);
+    const Liveness liveness = analyse_liveness(ir);
+    const Allocation allocation =
+        allocate(ir, liveness, load_platform("pocket"), std::vector<std::vector<AddressRange>>(16));
+    const Address first = allocation.base(constants[0].index, 1);
+    const Address stride = allocation.base(constants[1].index, 1) - first;
+    EXPECT_GE(stride, 32U);
+    for (unsigned k = 0; k < calls; ++k) EXPECT_EQ(allocation.base(constants[k].index, 1), first + k * stride);
+  }
+  EXPECT_GT(lists[0], lists[1]);
+  EXPECT_EQ(lists[1], lists[2]);
+  EXPECT_EQ(lists[1], lists[3]);
+}
+
+/// A constant that several calls give cannot stand in two places of a window: such calls have lists of their own.
+TEST(Parameters, AConstantGivenTwiceAmongOthersNeedsListsOfItsOwn) {
+  Adding a(1);
+  const Tensor p = a.g.add_variable(Type::f32, {8}, "first");
+  const Tensor q = a.g.add_variable(Type::f32, {8}, "second");
+  a.g.map(p, 1);
+  a.g.map(q, 1);
+  const auto cs = a.g.add_compute_set("more");
+  const auto v = a.g.add_vertex(cs, "Add_f32", 1);
+  a.g.connect(v, "a", p);
+  a.g.connect(v, "b", q);
+  a.g.connect(v, "y", a.x);
+  const FunctionId both = a.g.add_function(Program::execute(cs), "both", {id_of(p), id_of(q)});
+  std::vector<Program> steps;
+  std::vector<VariableId> constants;
+  for (unsigned k = 0; k < 9; ++k) constants.push_back(a.constant(static_cast<float>(k), "c" + std::to_string(k)));
+  for (unsigned k = 0; k < 8; ++k) steps.push_back(Program::call(both, {constants[k], constants[k + 1]}));
+  a.g.add_entry("main", Program::sequence(steps));
+  const Ir ir = a.lowered();
+  EXPECT_EQ(ir.variants[1], 8U);
+  EXPECT_TRUE(ir.windows[1].blocks.empty());
 }
 
 TEST(Parameters, NothingIsMadeOfAFunctionThatNobodyCalls) {

@@ -27,6 +27,23 @@ struct Wanted {
   bool written;
 };
 
+/// Words of a tile's SRAM; what a wrong table names beyond is a problem of its own.
+class WordSet {
+ public:
+  void add(std::uint32_t word) {
+    if (word >= kMostWords) return;
+    if (bits_.size() <= word / 64) bits_.resize(word / 64 + 1);
+    bits_[word / 64] |= std::uint64_t{1} << (word % 64);
+  }
+  [[nodiscard]] bool has(std::uint32_t word) const {
+    return word / 64 < bits_.size() && (bits_[word / 64] >> (word % 64) & 1) != 0;
+  }
+
+ private:
+  static constexpr std::uint32_t kMostWords = 1u << 18;  // an address field reaches no further
+  std::vector<std::uint64_t> bits_;
+};
+
 std::int64_t field(std::uint64_t bits, unsigned low, unsigned width) {
   return static_cast<std::int64_t>(bits >> low & ((std::uint64_t{1} << width) - 1));
 }
@@ -56,11 +73,10 @@ class Checker {
     }
     report_.cycles += static_cast<unsigned>(end);
     for (unsigned tile = 0; tile < tiles_; ++tile) {
-      for (const WordEvent& e : receives[tile]) received_[tile].push_back(e.word);
-      std::sort(received_[tile].begin(), received_[tile].end());
+      for (const WordEvent& e : receives[tile]) received_[tile].add(e.word);
       for (std::size_t i = 0; i < sends[tile].size(); ++i) {
         const WordEvent& e = sends[tile][i];
-        if (std::binary_search(received_[tile].begin(), received_[tile].end(), e.word))
+        if (received_[tile].has(e.word))
           problem("tile {}: word {} is sent at t={}, but received in this or an earlier phase", tile, e.word, e.t);
         if (!heard[tile][i] && !e.unheard_allowed)
           problem("tile {}: the word sent at t={} is heard by nobody", tile, e.t);
@@ -190,6 +206,8 @@ class Checker {
   /// Every listening cycle of one tile: who sent what then, and is it what the message wants here?
   void replay(unsigned tile, const std::vector<std::vector<WordEvent>>& sends, const std::vector<WordEvent>& receives,
               std::vector<std::vector<bool>>& heard) {
+    // What follows in a descriptor follows in the sender's list and among the wanted words as a rule.
+    std::size_t next_sent = 0, next_wanted = 0;
     for (const WordEvent& e : receives) {
       if (e.peer >= tiles_) {
         problem("tile {}: listens to tile {} at t={}", tile, e.peer, e.t);
@@ -197,16 +215,22 @@ class Checker {
       }
       const std::int64_t sent = e.t - delays_.base - delays_.receive[tile] - delays_.send[e.peer];
       const auto& list = sends[e.peer];
-      const auto it =
-          std::lower_bound(list.begin(), list.end(), sent, [](const WordEvent& s, std::int64_t t) { return s.t < t; });
+      auto it = list.begin() + static_cast<std::ptrdiff_t>(std::min(next_sent, list.size()));
+      if (it == list.end() || it->t != sent)
+        it = std::lower_bound(list.begin(), list.end(), sent,
+                              [](const WordEvent& s, std::int64_t t) { return s.t < t; });
       if (it == list.end() || it->t != sent) {
         problem("tile {}: listens to tile {} at t={}, which is silent at t={}", tile, e.peer, e.t, sent);
         continue;
       }
       heard[e.peer][static_cast<std::size_t>(it - list.begin())] = true;
+      next_sent = static_cast<std::size_t>(it - list.begin()) + 1;
       auto& wanted = wanted_[tile];
-      const auto want = std::lower_bound(wanted.begin(), wanted.end(), e.word,
-                                         [](const Wanted& w, std::uint32_t word) { return w.word < word; });
+      auto want = wanted.begin() + static_cast<std::ptrdiff_t>(std::min(next_wanted, wanted.size()));
+      if (want == wanted.end() || want->word != e.word)
+        want = std::lower_bound(wanted.begin(), wanted.end(), e.word,
+                                [](const Wanted& w, std::uint32_t word) { return w.word < word; });
+      next_wanted = static_cast<std::size_t>(want - wanted.begin()) + 1;
       if (want == wanted.end() || want->word != e.word) {
         problem("tile {}: word {} is written at t={}, but no message wants that", tile, e.word, e.t);
       } else if (want->written) {
@@ -225,7 +249,7 @@ class Checker {
   CheckOptions options_;
   unsigned tiles_;
   std::vector<std::vector<Wanted>> wanted_;
-  std::vector<std::vector<std::uint32_t>> received_;
+  std::vector<WordSet> received_;
   CheckReport report_;
 };
 

@@ -24,6 +24,8 @@ class OpenShop {
     next_block_.assign(ports.size(), 0);
     for (const ShopPort& p : ports) room_.push_back(free_slots(p));
     away_.assign(ports.size(), false);
+    reached_by_.assign(ports.size(), kNone);
+    reached_in_.assign(ports.size(), 0);
   }
 
   std::vector<Run> run() {
@@ -70,14 +72,15 @@ class OpenShop {
   /// Gives port `p` a partner along the shortest alternating path to a port of the other side that has none, or to one
   /// of the same side that may pause. Where all deadlines can be met, there is one.
   void find_partner(unsigned p) {
-    reached_by_.assign(ports_.size(), kNone);
+    ++search_;
     queue_.assign(1, p);
     for (std::size_t k = 0; k < queue_.size(); ++k) {
       const unsigned from = queue_[k];
       unsigned leaves = kNone;
       for (const std::uint32_t j : of_port_[from]) {
         const unsigned to = other(j, from);
-        if (to_do_[j] == 0 || away_[to] || reached_by_[to] != kNone) continue;
+        if (away_[to] || reached_in_[to] == search_) continue;
+        reached_in_[to] = search_;
         reached_by_[to] = j;
         if (taken_[to] == kNone) return turn(to, p);
         const unsigned next = other(taken_[to], to);
@@ -114,7 +117,7 @@ class OpenShop {
       std::uint32_t best = kNone;
       for (const std::uint32_t j : of_port_[p]) {
         const unsigned to = other(j, p);
-        if (to_do_[j] == 0 || taken_[to] != kNone || away_[to]) continue;
+        if (taken_[to] != kNone || away_[to]) continue;
         if (best == kNone || left_[to] > left_[other(best, p)]) best = j;
       }
       if (best != kNone) take(best);
@@ -152,13 +155,18 @@ class OpenShop {
       to_do_[j] -= step;
       left_[jobs_[j].sender] -= step;
       left_[jobs_[j].receiver] -= step;
-      if (to_do_[j] == 0) drop(j);
+      if (to_do_[j] > 0) continue;
+      drop(j);
+      for (const unsigned port : {jobs_[j].sender, jobs_[j].receiver}) {
+        auto& jobs = of_port_[port];
+        jobs.erase(std::find(jobs.begin(), jobs.end(), j));
+      }
     }
   }
 
   const std::vector<Job>& jobs_;
   const std::vector<ShopPort>& ports_;
-  std::vector<std::vector<std::uint32_t>> of_port_;  ///< jobs
+  std::vector<std::vector<std::uint32_t>> of_port_;  ///< jobs that are not done
   std::vector<std::uint32_t> to_do_;                 ///< slots of a job
   std::vector<std::uint32_t> left_;                  ///< slots that a port has to work
   std::vector<std::uint32_t> room_;                  ///< slots that it can work before its deadline
@@ -168,6 +176,8 @@ class OpenShop {
   std::vector<std::uint32_t> last_run_;  ///< of a job
   std::vector<Run> runs_;
   std::vector<std::uint32_t> reached_by_;  ///< job by which a search came to a port
+  std::vector<std::uint32_t> reached_in_;  ///< the last search that did
+  std::uint32_t search_ = 0;
   std::vector<unsigned> queue_, order_;
 };
 

@@ -1,5 +1,6 @@
 // Functions with parameters on TLM, RTL and lockstep tiles: weights of AMP vertices and operands of plain ones given by
-// address, operands given by value, calls within loops and within functions that have parameters themselves.
+// address, operands given by value, calls within loops and within functions that have parameters themselves; with few
+// lists of arguments, each with run lists of its own, and with many, which share one set.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -32,16 +33,27 @@ VariableId id_of(const Tensor& t) { return t.boxes().at(0).variable; }
 
 class Built {
  public:
-  /// layer(w): twice (c += x w, add(p0, q0)), add(p1, q1), c += x w. add(p, q): s += p, s += q.
-  Built() : rows_(2 * kSets, kRows) {
+  /// layer(w): twice (c += x w, add(p0, q0)), add(p1, q1), c += x w. add(p, q): s += p, s += q. `more` calls of each
+  /// have arguments that are zeros.
+  explicit Built(unsigned more) : arguments_(2 + more), rows_(2 * kSets, kRows) {
     const graph::FunctionId add = add_function();
     const graph::FunctionId layer = layer_function(add);
     g.expose("x", x_);
     g.expose("c", c_);
     g.expose("s", s_);
-    g.add_entry("main", Program::sequence({Program::call(layer, {w_[0]}),
-                                           Program::repeat(2, Program::call(layer, {w_[1]})),
-                                           Program::call(add, {p_[1], q_[0]}), Program::call(layer, {w_[0]})}));
+    std::vector<Program> steps{Program::call(layer, {w_[0]})};
+    for (unsigned k = 2; k < arguments_; k += 2) {
+      steps.push_back(Program::call(layer, {w_[k]}));
+      steps.push_back(Program::call(add, {p_[k], q_[k]}));
+    }
+    steps.push_back(Program::repeat(2, Program::call(layer, {w_[1]})));
+    for (unsigned k = arguments_ - 1; k > 2; k -= 2) {
+      steps.push_back(Program::call(add, {p_[k], q_[k]}));
+      steps.push_back(Program::call(layer, {w_[k]}));
+    }
+    steps.push_back(Program::call(add, {p_[1], q_[0]}));
+    steps.push_back(Program::call(layer, {w_[0]}));
+    g.add_entry("main", Program::sequence(std::move(steps)));
   }
 
   Graph g{16};
@@ -63,9 +75,9 @@ class Built {
       g.connect(v, "y", s_);
       steps.push_back(Program::execute(cs));
     }
-    for (unsigned k = 0; k < 2; ++k) {
-      const std::vector<float> a(kWidth, 1.0F + static_cast<float>(k));
-      const std::vector<float> b(kWidth, 10.0F + 90.0F * static_cast<float>(k));
+    for (unsigned k = 0; k < arguments_; ++k) {
+      const std::vector<float> a(kWidth, k < 2 ? 1.0F + static_cast<float>(k) : 0.0F);
+      const std::vector<float> b(kWidth, k < 2 ? 10.0F + 90.0F * static_cast<float>(k) : 0.0F);
       p_.push_back(id_of(g.add_like(id_of(p), bytes_of(a.data(), kWidth), "p" + std::to_string(k))));
       q_.push_back(id_of(g.add_like(id_of(q), bytes_of(b.data(), kWidth), "q" + std::to_string(k))));
     }
@@ -74,8 +86,7 @@ class Built {
 
   graph::FunctionId layer_function(graph::FunctionId add) {
     const Tensor w = g.add_variable(Type::f16, {4, kSets, 8, 16}, "w");
-    const Tensor o =
-        g.add_repeated_constant(Type::u32, {kSets}, bytes_of(rows_.offsets.data(), kSets), 4, "offsets");
+    const Tensor o = g.add_repeated_constant(Type::u32, {kSets}, bytes_of(rows_.offsets.data(), kSets), 4, "offsets");
     x_ = g.add_variable(Type::f16, {4, kRows + 2, 16}, "x");
     c_ = g.add_variable(Type::f32, {4, kRows, 8}, "c");
     const auto cs = g.add_compute_set("product");
@@ -93,6 +104,9 @@ class Built {
       const std::uint16_t* half = rows_.weights.data() + 128 * kSets * k;
       w_.push_back(id_of(g.add_like(id_of(w), bytes_of(half, std::size_t{128} * kSets), "w" + std::to_string(k))));
     }
+    const std::vector<std::uint16_t> zeros(128 * kSets, 0);
+    for (unsigned k = 2; k < arguments_; ++k)
+      w_.push_back(id_of(g.add_like(id_of(w), bytes_of(zeros.data(), zeros.size()), "w" + std::to_string(k))));
     const Program product = Program::execute(cs);
     return g.add_function(
         Program::sequence({Program::repeat(2, Program::sequence({product, Program::call(add, {p_[0], q_[0]})})),
@@ -100,13 +114,14 @@ class Built {
         "layer", {id_of(w)});
   }
 
+  unsigned arguments_;
   AmpRows rows_;
   Tensor s_, x_, c_;
   std::vector<VariableId> p_, q_, w_;
 };
 
-std::vector<std::uint8_t> run(TileMode mode) {
-  testing::GraphMachine m(Built().g, load_platform("pocket"), testing::tiles_of(mode), testing::amp_test_library());
+std::vector<std::uint8_t> run(TileMode mode, unsigned more) {
+  testing::GraphMachine m(Built(more).g, load_platform("pocket"), testing::tiles_of(mode), testing::amp_test_library());
   const AmpRows rows(2 * kSets, kRows);
   std::vector<std::uint16_t> x;
   std::vector<float> c;
@@ -121,8 +136,11 @@ std::vector<std::uint8_t> run(TileMode mode) {
   return testing::tensors_and_cycles(m, {"c", "s"});
 }
 
-TEST(ParametersModes, TlmRtlAndLockstepGiveTheSameResultsAndCycles) {
-  const auto tlm = testing::run_in_process([] { return run(TileMode::tlm); });
+class ParametersModes : public ::testing::TestWithParam<unsigned> {};
+
+TEST_P(ParametersModes, TlmRtlAndLockstepGiveTheSameResultsAndCycles) {
+  const unsigned more = GetParam();
+  const auto tlm = testing::run_in_process([&] { return run(TileMode::tlm, more); });
   // Each half of the weights is used in two calls of the layer, three times in each.
   const AmpRows rows(2 * kSets, kRows);
   const std::vector<float> once = rows.expected();
@@ -130,15 +148,18 @@ TEST(ParametersModes, TlmRtlAndLockstepGiveTheSameResultsAndCycles) {
   for (unsigned i = 0; i < 4; ++i) {
     for (std::size_t k = 0; k < once.size(); ++k) expect.push_back(rows.c[k] + 6 * (once[k] - rows.c[k]));
   }
-  const float s = 0.5F + 4 * (2 * (1.0F + 10.0F) + (2.0F + 100.0F)) + (2.0F + 10.0F);
+  const float calls = 4 + static_cast<float>(more);
+  const float s = 0.5F + calls * (2 * (1.0F + 10.0F) + (2.0F + 100.0F)) + (2.0F + 10.0F);
   expect.insert(expect.end(), kWidth, s);
   ASSERT_EQ(tlm.size(), 4 * expect.size() + 8);
   std::vector<float> got(expect.size());
   std::memcpy(got.data(), tlm.data(), 4 * got.size());
   EXPECT_EQ(got, expect);
-  EXPECT_EQ(testing::run_in_process([] { return run(TileMode::rtl); }), tlm);
-  EXPECT_EQ(testing::run_in_process([] { return run(TileMode::lockstep); }), tlm);
+  EXPECT_EQ(testing::run_in_process([&] { return run(TileMode::rtl, more); }), tlm);
+  EXPECT_EQ(testing::run_in_process([&] { return run(TileMode::lockstep, more); }), tlm);
 }
+
+INSTANTIATE_TEST_SUITE_P(ArgumentsMore, ParametersModes, ::testing::Values(0U, 8U));
 
 }  // namespace
 }  // namespace tessera
