@@ -334,4 +334,13 @@ static inline f32 fn_fmod(f32 x, f32 y) {
   return tessera_f32_from_bits(sign | bits);
 }
 
+/* 1 / b = high + low to 2^-36 of it, for b of 11 significant bits, not 0 and finite: high has 13 bits, so that its
+ * product with another such number is exact; low has the sign of high and is not 0. */
+static inline void fn_inverse(f32 b, f32* high, f32* low) {
+  const f32 whole = tessera_f32(1.0f / b);
+  *high = tessera_f32_from_bits(tessera_f32_bits(whole) & 0xfffff800u);
+  *low = tessera_f32(tessera_fma(-b, *high, 1.0f) / b);
+  if (*low == 0.0f) *high = *low = whole * 0.5f;
+}
+
 #endif /* TESSERA_CODELETS_FUNCTIONS_H_ */

@@ -91,20 +91,40 @@
 #define NO_LOOP(a, b, y, n, a_step, b_step)
 #define MAP2(Name, tin, tout, OP) MAP2_LOOP(Name, tin, tout, OP, NO_LOOP)
 #ifdef __riscv
-#define VECTOR_LOOP(a, b, y, n, a_step, b_step, LANES, OP)                       \
-  if (n >= LANES && (a_step & b_step) && vectors_at(a, b) && vectors_at(y, y)) { \
-    const u32 whole = n / LANES;                                                 \
-    binary_vectors_##OP(a, b, y, whole);                                         \
-    a += whole * LANES, b += whole * LANES, y += whole * LANES;                  \
-    n -= whole * LANES;                                                          \
+/* Two bits patterns of a word: what a vector of equal elements consists of. */
+static inline u32 filled_word_f32(f32 x) { return tessera_f32_bits(x); }
+static inline u32 filled_word_f16(f16 x) { return x | (u32)x << 16; }
+/* Both operands move, or one stays: that is then a vector of equal elements on the stack. OP_LEFT is OP with its
+ * operands exchanged. */
+#define VECTOR_LOOP(type, a, b, y, n, a_step, b_step, LANES, OP, OP_LEFT)                 \
+  if (n >= LANES && (a_step | b_step) && vectors_at(y, a_step ? a : (const type*)y) &&    \
+      vectors_at(y, b_step ? b : (const type*)y)) {                                       \
+    const u32 whole = n / LANES;                                                          \
+    if (a_step & b_step) {                                                                \
+      binary_vectors_##OP(a, b, y, whole);                                                \
+    } else {                                                                              \
+      const u32 word = filled_word_##type(a_step ? *b : *a);                              \
+      const u32 vector[2] __attribute__((aligned(8))) = {word, word};                     \
+      if (a_step)                                                                         \
+        binary_scalar_##OP(a, vector, y, whole);                                          \
+      else                                                                                \
+        binary_scalar_##OP_LEFT(b, vector, y, whole);                                     \
+    }                                                                                     \
+    a += a_step ? whole * LANES : 0, b += b_step ? whole * LANES : 0, y += whole * LANES; \
+    n -= whole * LANES;                                                                   \
   }
 #define BINARY_VECTORS_FUNCTION(OP)                                                            \
   static inline void binary_vectors_##OP(const void* a, const void* b, void* y, u32 vectors) { \
     BINARY_LOOP(OP, vectors, a, b, y)                                                          \
   }
+#define BINARY_SCALAR_FUNCTION(OP)                                                                \
+  static inline void binary_scalar_##OP(const void* x, const u32* vector, void* y, u32 vectors) { \
+    BINARY_LOOP_WITH(OP, X_STEP_0, vectors, x, vector, y)                                         \
+  }
 #else
-#define VECTOR_LOOP(a, b, y, n, a_step, b_step, LANES, OP)
+#define VECTOR_LOOP(type, a, b, y, n, a_step, b_step, LANES, OP, OP_LEFT)
 #define BINARY_VECTORS_FUNCTION(OP)
+#define BINARY_SCALAR_FUNCTION(OP)
 #endif
 
 /* Three operands likewise; c is a bool8 or of type tc. */

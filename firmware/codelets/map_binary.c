@@ -3,18 +3,23 @@
  * the vector instructions do. */
 #include "map.h"
 
-BINARY_VECTORS_FUNCTION(X_ADD_F32V2)
-BINARY_VECTORS_FUNCTION(X_SUB_F32V2)
-BINARY_VECTORS_FUNCTION(X_MUL_F32V2)
-BINARY_VECTORS_FUNCTION(X_ADD_F16V4)
-BINARY_VECTORS_FUNCTION(X_SUB_F16V4)
-BINARY_VECTORS_FUNCTION(X_MUL_F16V4)
-#define ADD_F32_LOOP(a, b, y, n, s, t) VECTOR_LOOP(a, b, y, n, s, t, 2, X_ADD_F32V2)
-#define SUB_F32_LOOP(a, b, y, n, s, t) VECTOR_LOOP(a, b, y, n, s, t, 2, X_SUB_F32V2)
-#define MUL_F32_LOOP(a, b, y, n, s, t) VECTOR_LOOP(a, b, y, n, s, t, 2, X_MUL_F32V2)
-#define ADD_F16_LOOP(a, b, y, n, s, t) VECTOR_LOOP(a, b, y, n, s, t, 4, X_ADD_F16V4)
-#define SUB_F16_LOOP(a, b, y, n, s, t) VECTOR_LOOP(a, b, y, n, s, t, 4, X_SUB_F16V4)
-#define MUL_F16_LOOP(a, b, y, n, s, t) VECTOR_LOOP(a, b, y, n, s, t, 4, X_MUL_F16V4)
+#define FUNCTIONS(OP) BINARY_VECTORS_FUNCTION(OP) BINARY_SCALAR_FUNCTION(OP)
+#define X_FROM_F32V2(y, p, q) X_SUB_F32V2(y, q, p)
+#define X_FROM_F16V4(y, p, q) X_SUB_F16V4(y, q, p)
+FUNCTIONS(X_ADD_F32V2)
+FUNCTIONS(X_SUB_F32V2)
+FUNCTIONS(X_MUL_F32V2)
+FUNCTIONS(X_ADD_F16V4)
+FUNCTIONS(X_SUB_F16V4)
+FUNCTIONS(X_MUL_F16V4)
+BINARY_SCALAR_FUNCTION(X_FROM_F32V2)
+BINARY_SCALAR_FUNCTION(X_FROM_F16V4)
+#define ADD_F32_LOOP(a, b, y, n, s, t) VECTOR_LOOP(f32, a, b, y, n, s, t, 2, X_ADD_F32V2, X_ADD_F32V2)
+#define SUB_F32_LOOP(a, b, y, n, s, t) VECTOR_LOOP(f32, a, b, y, n, s, t, 2, X_SUB_F32V2, X_FROM_F32V2)
+#define MUL_F32_LOOP(a, b, y, n, s, t) VECTOR_LOOP(f32, a, b, y, n, s, t, 2, X_MUL_F32V2, X_MUL_F32V2)
+#define ADD_F16_LOOP(a, b, y, n, s, t) VECTOR_LOOP(f16, a, b, y, n, s, t, 4, X_ADD_F16V4, X_ADD_F16V4)
+#define SUB_F16_LOOP(a, b, y, n, s, t) VECTOR_LOOP(f16, a, b, y, n, s, t, 4, X_SUB_F16V4, X_FROM_F16V4)
+#define MUL_F16_LOOP(a, b, y, n, s, t) VECTOR_LOOP(f16, a, b, y, n, s, t, 4, X_MUL_F16V4, X_MUL_F16V4)
 
 #define ADD(p, q) tessera_f32((p) + (q))
 #define SUB(p, q) tessera_f32((p) - (q))
@@ -40,7 +45,36 @@ MAP2_LOOP(MapAdd_f16, f16, f16, lane_add_f16, ADD_F16_LOOP)
 MAP2_LOOP(MapSub_f16, f16, f16, lane_sub_f16, SUB_F16_LOOP)
 MAP2_LOOP(MapMul_f16, f16, f16, lane_mul_f16, MUL_F16_LOOP)
 MAP2(MapDiv_f32, f32, f32, DIV)
-MAP2(MapDiv_f16, f16, f16, div_half)
+/* By a number that stays, as a product with its inverse in two parts, each element's first product exact: right to 24
+ * bits, nearer than a quotient of two f16 can come to the middle between two others (2^-23 of it), so that rounding
+ * gives the same. The inverse is cut to 13 bits, so its rest has its sign; if there is none, two halves of it serve, so
+ * that an infinite element meets no zero. */
+#ifdef __riscv
+#define DIV_BOTH(a, b) X_PAIR(X_NOP, a) X_PAIR(X_NOP, b)
+#define DIV_STEP(main, x)                                                    \
+  X_PAIR(main, X_CVT_F32V4_F16V4(q12, x))                                    \
+  DIV_BOTH(X_MUL_F32V2(p2, p12, p16), X_MUL_F32V2(p6, p14, p16))             \
+  DIV_BOTH(X_SADD_F32V2(p12, f20, p12, p2), X_SADD_F32V2(p14, f20, p14, p6)) \
+  X_PAIR(X_NOP, X_CVT_F16V4_F32V4(p10, q12))
+#define DIV_STEP_0(main) DIV_STEP(main, p0)
+#define DIV_STEP_1(main) DIV_STEP(main, p4)
+static inline void div_vectors(const f16* x, f32 high, f32 low, f16* y, u32 vectors) {
+  x_block(X_NONE, (X_INF(in0, high), X_INF(in1, low)), X_USES(p16, f20),
+          X_PAIR(X_NOP, X_FSGNJ_S(f16, in1, in1)) X_PAIR(X_NOP, X_FSGNJ_S(f17, in1, in1))
+              X_PAIR(X_NOP, X_FSGNJ_S(f20, in0, in0)));
+  UNARY_LOOP_USING(x, y, vectors, DIV_STEP_0, DIV_STEP_1, 12, X_USES(p0, p2, p4, p6, p10, q12, p16, f20))
+}
+#define DIV_F16_LOOP(a, b, y, n, a_step, b_step)                                              \
+  if (n >= 4 && a_step && !b_step && vectors_at(a, y) && (u32)((*b & 0x7fff) - 1) < 0x7bff) { \
+    f32 high, low;                                                                            \
+    fn_inverse(tessera_f16_to_f32(*b), &high, &low);                                          \
+    div_vectors(a, high, low, y, n / 4);                                                      \
+    a += n & ~3u, y += n & ~3u, n &= 3;                                                       \
+  }
+#else
+#define DIV_F16_LOOP(a, b, y, n, a_step, b_step)
+#endif
+MAP2_LOOP(MapDiv_f16, f16, f16, div_half, DIV_F16_LOOP)
 MAP2(MapMax_f32, f32, f32, map_max)
 MAP2(MapMax_f16, f16, f16, max_half)
 MAP2(MapMin_f32, f32, f32, map_min)
