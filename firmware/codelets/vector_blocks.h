@@ -35,8 +35,7 @@
   if (n)                                                                                                       \
     x_block(X_NONE, (X_INX(in0, n - 1), X_INX(in1, result) X_COMMA(__VA_ARGS__)), X_USES(p0, p2, p4, p6, p10), \
             EVEN_BINARY(OP, ZSTEP));
-#define BINARY_LOOP(OP, n_vectors, x, z, out, ...) \
-  BINARY_LOOP_WITH(OP, X_STEP_8, n_vectors, x, z, out X_COMMA(__VA_ARGS__))
+#define BINARY_LOOP(OP, n_vectors, x, z, out, ...) BINARY_LOOP_WITH(OP, X_STEP_8, n_vectors, x, z, out, __VA_ARGS__)
 
 /* One operand. STEP0(main) and STEP1(main) are the arithmetic of the vector in p0 and p4 into p10 with `main` in its
  * first doubleword; LENGTH their doublewords together. The first loads store what p10 holds to y[0], which is written
