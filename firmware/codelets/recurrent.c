@@ -35,6 +35,9 @@
 RECURRENT_PRODUCT(f16, 4)
 RECURRENT_PRODUCT(f32, 2)
 
+/* Counts steps beside products of the matrix unit. */
+VERTEX(RecurrentStep, INOUT(u32, step)) { *state->step += 1; }
+
 /* Activations by number; parameters are alpha, beta of f, g, h, and the clip of what goes in. */
 enum {
   RECURRENT_RELU,
@@ -109,6 +112,18 @@ static inline f32 gathered(const f32* partials, f32 z) {
   return tessera_f32(tessera_f32(tessera_f32(a + b) + c) + z);
 }
 
+/* Where the products of unit j in row b of the batch stand, `gates` of them side by side, and one of them with z. From
+ * RecurrentProduct: rows of the batch have `rows` rows of six partial sums. From the matrix unit (cells named Sums):
+ * sets of eight sums, `rows` elements from set to set, eight from one row of the batch to the next; three gates take
+ * the place of four. */
+#define PLACE_(b, j, gates) (state->partials + ((b)*state->rows + (j) * (gates)) * 6)
+#define PRODUCT_(p, gate, z) gathered((p) + 6 * (gate), z)
+#define PLACE_Sums(b, j, gates) place_of_sums(state->partials, state->rows, b, (j) * ((gates) == 3 ? 4 : (gates)))
+#define PRODUCT_Sums(p, gate, z) tessera_f32((p)[gate] + (z))
+static inline const f32* place_of_sums(const f32* sums, uint32_t set, uint32_t b, uint32_t row) {
+  return sums + row / 8 * set + b * 8 + row % 8;
+}
+
 /* Where the step of a row of the batch stands in x and y: the row's own length counts. Behind it: y is 0, states stay.
  */
 static inline int position_of(uint32_t counter, i32 length, uint32_t flags, uint32_t* position) {
@@ -136,92 +151,95 @@ enum { LSTM_USUAL = RECURRENT_SIGMOID | RECURRENT_TANH << 4 | RECURRENT_TANH << 
   state->h[b * pitch + j] = wide_h;           \
   state->y[place + j] = wide_h;
 
-#define LSTM_CELL(type)                                                                                              \
-  struct LstmCell_##type##_State;                                                                                    \
-  static __attribute__((noinline)) void lstm_general_##type(const struct LstmCell_##type##_State* state,             \
-                                                            uint32_t worker);                                        \
-  VERTEX_MULTI(LstmCell_##type, IN(f32, partials, 8), IN(f32, z), INOUT(f32, c), INOUT(type, h), INOUT(type, c_out), \
-               INOUT(type, y), IN(f32, peepholes), IN(f32, parameters), IN(u32, step), IN(i32, lengths),             \
-               VALUE(u32, units), VALUE(u32, batch), VALUE(u32, rows), VALUE(u32, flags), VALUE(u32, pitch)) {       \
-    const uint32_t units = state->units, batch = state->batch, flags = state->flags, pitch = state->pitch;           \
-    if ((flags & ~(uint32_t)RECURRENT_REVERSE) != LSTM_USUAL) {                                                      \
-      lstm_general_##type(state, worker);                                                                            \
-      return;                                                                                                        \
-    }                                                                                                                \
-    for (uint32_t i = worker, b = 0; i < batch * units; i += 6) {                                                    \
-      while (i >= (b + 1) * units) ++b;                                                                              \
-      const uint32_t j = i - b * units;                                                                              \
-      uint32_t at;                                                                                                   \
-      const int inside = position_of(*state->step, state->lengths[b], flags, &at);                                   \
-      const uint32_t place = (at * batch + b) * pitch;                                                               \
-      if (!inside) {                                                                                                 \
-        state->y[place + j] = 0;                                                                                     \
-        continue;                                                                                                    \
-      }                                                                                                              \
-      const f32* z = state->z + (place + j) * 4;                                                                     \
-      const f32* p = state->partials + (b * state->rows + j * 4) * 6;                                                \
-      const f32 input = machine_sigmoid(gathered(p, z[0])), o = machine_sigmoid(gathered(p + 6, z[1]));              \
-      const f32 f = machine_sigmoid(gathered(p + 12, z[2])), g = machine_tanh(gathered(p + 18, z[3]));               \
-      const f32 c = tessera_fma(f, state->c[b * pitch + j], tessera_f32(input * g));                                 \
-      const f32 h_value = tessera_f32(o * machine_tanh(c));                                                          \
-      LSTM_STORE(type)                                                                                               \
-    }                                                                                                                \
-  }                                                                                                                  \
-  static void lstm_general_##type(const struct LstmCell_##type##_State* state, uint32_t worker) {                    \
-    const uint32_t units = state->units, batch = state->batch, flags = state->flags, pitch = state->pitch;           \
-    const f32* parameters = state->parameters;                                                                       \
-    for (uint32_t b = 0; b < batch; ++b) {                                                                           \
-      uint32_t at;                                                                                                   \
-      const int inside = position_of(*state->step, state->lengths[b], flags, &at);                                   \
-      const uint32_t place = (at * batch + b) * pitch;                                                               \
-      for (uint32_t j = worker; j < units; j += 6) {                                                                 \
-        if (!inside) {                                                                                               \
-          state->y[place + j] = 0;                                                                                   \
-          continue;                                                                                                  \
-        }                                                                                                            \
-        const f32* z = state->z + (place + j) * 4;                                                                   \
-        const f32* p = state->partials + (b * state->rows + j * 4) * 6;                                              \
-        const f32 old = state->c[b * pitch + j];                                                                     \
-        f32 i = gathered(p, z[0]), o = gathered(p + 6, z[1]), f = gathered(p + 12, z[2]);                            \
-        const f32* peepholes = flags & RECURRENT_PEEPHOLES ? state->peepholes + 3 * j : 0;                           \
-        if (peepholes) i = tessera_fma(peepholes[0], old, i), f = tessera_fma(peepholes[2], old, f);                 \
-        i = activate(flags, parameters, 0, i);                                                                       \
-        f = flags & RECURRENT_INPUT_FORGET ? tessera_f32(1.0f - i) : activate(flags, parameters, 0, f);              \
-        const f32 g = activate(flags, parameters, 1, gathered(p + 18, z[3]));                                        \
-        const f32 c = tessera_fma(f, old, tessera_f32(i * g));                                                       \
-        if (peepholes) o = tessera_fma(peepholes[1], c, o);                                                          \
-        o = activate(flags, parameters, 0, o);                                                                       \
-        const f32 h_value = tessera_f32(o * activate(flags, parameters, 2, c));                                      \
-        LSTM_STORE(type)                                                                                             \
-      }                                                                                                              \
-    }                                                                                                                \
+#define LSTM_CELL(type, kind)                                                                                         \
+  struct LstmCell##kind##_##type##_State;                                                                             \
+  static __attribute__((noinline)) void lstm_general##kind##_##type(                                                  \
+      const struct LstmCell##kind##_##type##_State* state, uint32_t worker);                                          \
+  VERTEX_MULTI(LstmCell##kind##_##type, IN(f32, partials, 8), IN(f32, z), INOUT(f32, c), INOUT(type, h),              \
+               INOUT(type, c_out), INOUT(type, y), IN(f32, peepholes), IN(f32, parameters), IN(u32, step),            \
+               IN(i32, lengths), VALUE(u32, units), VALUE(u32, batch), VALUE(u32, rows), VALUE(u32, flags),           \
+               VALUE(u32, pitch)) {                                                                                   \
+    const uint32_t units = state->units, batch = state->batch, flags = state->flags, pitch = state->pitch;            \
+    if ((flags & ~(uint32_t)RECURRENT_REVERSE) != LSTM_USUAL) {                                                       \
+      lstm_general##kind##_##type(state, worker);                                                                     \
+      return;                                                                                                         \
+    }                                                                                                                 \
+    for (uint32_t i = worker, b = 0; i < batch * units; i += 6) {                                                     \
+      while (i >= (b + 1) * units) ++b;                                                                               \
+      const uint32_t j = i - b * units;                                                                               \
+      uint32_t at;                                                                                                    \
+      const int inside = position_of(*state->step, state->lengths[b], flags, &at);                                    \
+      const uint32_t place = (at * batch + b) * pitch;                                                                \
+      if (!inside) {                                                                                                  \
+        state->y[place + j] = 0;                                                                                      \
+        continue;                                                                                                     \
+      }                                                                                                               \
+      const f32* z = state->z + (place + j) * 4;                                                                      \
+      const f32* p = PLACE_##kind(b, j, 4);                                                                           \
+      const f32 input = machine_sigmoid(PRODUCT_##kind(p, 0, z[0])), o = machine_sigmoid(PRODUCT_##kind(p, 1, z[1])); \
+      const f32 f = machine_sigmoid(PRODUCT_##kind(p, 2, z[2])), g = machine_tanh(PRODUCT_##kind(p, 3, z[3]));        \
+      const f32 c = tessera_fma(f, state->c[b * pitch + j], tessera_f32(input * g));                                  \
+      const f32 h_value = tessera_f32(o * machine_tanh(c));                                                           \
+      LSTM_STORE(type)                                                                                                \
+    }                                                                                                                 \
+  }                                                                                                                   \
+  static void lstm_general##kind##_##type(const struct LstmCell##kind##_##type##_State* state, uint32_t worker) {     \
+    const uint32_t units = state->units, batch = state->batch, flags = state->flags, pitch = state->pitch;            \
+    const f32* parameters = state->parameters;                                                                        \
+    for (uint32_t b = 0; b < batch; ++b) {                                                                            \
+      uint32_t at;                                                                                                    \
+      const int inside = position_of(*state->step, state->lengths[b], flags, &at);                                    \
+      const uint32_t place = (at * batch + b) * pitch;                                                                \
+      for (uint32_t j = worker; j < units; j += 6) {                                                                  \
+        if (!inside) {                                                                                                \
+          state->y[place + j] = 0;                                                                                    \
+          continue;                                                                                                   \
+        }                                                                                                             \
+        const f32* z = state->z + (place + j) * 4;                                                                    \
+        const f32* p = PLACE_##kind(b, j, 4);                                                                         \
+        const f32 old = state->c[b * pitch + j];                                                                      \
+        f32 i = PRODUCT_##kind(p, 0, z[0]), o = PRODUCT_##kind(p, 1, z[1]), f = PRODUCT_##kind(p, 2, z[2]);           \
+        const f32* peepholes = flags & RECURRENT_PEEPHOLES ? state->peepholes + 3 * j : 0;                            \
+        if (peepholes) i = tessera_fma(peepholes[0], old, i), f = tessera_fma(peepholes[2], old, f);                  \
+        i = activate(flags, parameters, 0, i);                                                                        \
+        f = flags & RECURRENT_INPUT_FORGET ? tessera_f32(1.0f - i) : activate(flags, parameters, 0, f);               \
+        const f32 g = activate(flags, parameters, 1, PRODUCT_##kind(p, 3, z[3]));                                     \
+        const f32 c = tessera_fma(f, old, tessera_f32(i * g));                                                        \
+        if (peepholes) o = tessera_fma(peepholes[1], c, o);                                                           \
+        o = activate(flags, parameters, 0, o);                                                                        \
+        const f32 h_value = tessera_f32(o * activate(flags, parameters, 2, c));                                       \
+        LSTM_STORE(type)                                                                                              \
+      }                                                                                                               \
+    }                                                                                                                 \
   }
-LSTM_CELL(f32)
-LSTM_CELL(f16)
+LSTM_CELL(f32, )
+LSTM_CELL(f16, )
+LSTM_CELL(f16, Sums)
 
 /* One gate: h = f(..). */
-#define RNN_CELL(type)                                                                                             \
-  VERTEX_MULTI(RnnCell_##type, IN(f32, partials), IN(f32, z), INOUT(type, h), INOUT(type, y), IN(f32, parameters), \
-               IN(u32, step), IN(i32, lengths), VALUE(u32, units), VALUE(u32, batch), VALUE(u32, rows),            \
-               VALUE(u32, flags), VALUE(u32, pitch)) {                                                             \
-    const uint32_t units = state->units, batch = state->batch, flags = state->flags, pitch = state->pitch;         \
-    for (uint32_t b = 0; b < batch; ++b) {                                                                         \
-      uint32_t at;                                                                                                 \
-      const int inside = position_of(*state->step, state->lengths[b], flags, &at);                                 \
-      const uint32_t place = (at * batch + b) * pitch;                                                             \
-      for (uint32_t j = worker; j < units; j += 6) {                                                               \
-        type h = 0;                                                                                                \
-        if (inside) {                                                                                              \
-          const f32 sum = gathered(state->partials + (b * state->rows + j) * 6, state->z[place + j]);              \
-          h = TO_##type(activate(flags, state->parameters, 0, sum));                                               \
-          state->h[b * pitch + j] = h;                                                                             \
-        }                                                                                                          \
-        state->y[place + j] = h;                                                                                   \
-      }                                                                                                            \
-    }                                                                                                              \
+#define RNN_CELL(type, kind)                                                                               \
+  VERTEX_MULTI(RnnCell##kind##_##type, IN(f32, partials), IN(f32, z), INOUT(type, h), INOUT(type, y),      \
+               IN(f32, parameters), IN(u32, step), IN(i32, lengths), VALUE(u32, units), VALUE(u32, batch), \
+               VALUE(u32, rows), VALUE(u32, flags), VALUE(u32, pitch)) {                                   \
+    const uint32_t units = state->units, batch = state->batch, flags = state->flags, pitch = state->pitch; \
+    for (uint32_t b = 0; b < batch; ++b) {                                                                 \
+      uint32_t at;                                                                                         \
+      const int inside = position_of(*state->step, state->lengths[b], flags, &at);                         \
+      const uint32_t place = (at * batch + b) * pitch;                                                     \
+      for (uint32_t j = worker; j < units; j += 6) {                                                       \
+        type h = 0;                                                                                        \
+        if (inside) {                                                                                      \
+          const f32 sum = PRODUCT_##kind(PLACE_##kind(b, j, 1), 0, state->z[place + j]);                   \
+          h = TO_##type(activate(flags, state->parameters, 0, sum));                                       \
+          state->h[b * pitch + j] = h;                                                                     \
+        }                                                                                                  \
+        state->y[place + j] = h;                                                                           \
+      }                                                                                                    \
+    }                                                                                                      \
   }
-RNN_CELL(f32)
-RNN_CELL(f16)
+RNN_CELL(f32, )
+RNN_CELL(f16, )
+RNN_CELL(f16, Sums)
 
 /* GRU, gates z, r, h. full is the hidden state in f32, h the same in the model's type. GruCell: one product of all
  * three, the reset after it (linear_before_reset); inner is the recurrence bias of h. Else GruGates takes a product of
@@ -230,71 +248,72 @@ static inline f32 gru_mix(f32 update, f32 fresh, f32 old) {
   return tessera_fma(update, old, tessera_f32(tessera_f32(1.0f - update) * fresh));
 }
 
-#define GRU_CELLS(type)                                                                                            \
-  VERTEX_MULTI(GruCell_##type, IN(f32, partials), IN(f32, z), INOUT(f32, full), INOUT(type, h), INOUT(type, y),    \
-               IN(f32, inner), IN(f32, parameters), IN(u32, step), IN(i32, lengths), VALUE(u32, units),            \
-               VALUE(u32, batch), VALUE(u32, rows), VALUE(u32, flags), VALUE(u32, pitch)) {                        \
-    const uint32_t units = state->units, batch = state->batch, flags = state->flags, pitch = state->pitch;         \
-    const f32* parameters = state->parameters;                                                                     \
-    for (uint32_t b = 0; b < batch; ++b) {                                                                         \
-      uint32_t at;                                                                                                 \
-      const int inside = position_of(*state->step, state->lengths[b], flags, &at);                                 \
-      const uint32_t place = (at * batch + b) * pitch;                                                             \
-      for (uint32_t j = worker; j < units; j += 6) {                                                               \
-        type h = 0;                                                                                                \
-        if (inside) {                                                                                              \
-          const f32* z = state->z + (place + j) * 3;                                                               \
-          const f32* p = state->partials + (b * state->rows + j * 3) * 6;                                          \
-          const f32 update = activate(flags, parameters, 0, gathered(p, z[0]));                                    \
-          const f32 reset = activate(flags, parameters, 0, gathered(p + 6, z[1]));                                 \
-          const f32 fresh =                                                                                        \
-              activate(flags, parameters, 1, tessera_fma(reset, gathered(p + 12, state->inner[j]), z[2]));         \
-          const f32 full = gru_mix(update, fresh, state->full[b * pitch + j]);                                     \
-          state->full[b * pitch + j] = full;                                                                       \
-          state->h[b * pitch + j] = h = TO_##type(full);                                                           \
-        }                                                                                                          \
-        state->y[place + j] = h;                                                                                   \
-      }                                                                                                            \
-    }                                                                                                              \
-  }                                                                                                                \
-  VERTEX_MULTI(GruGates_##type, IN(f32, partials), IN(f32, z), IN(f32, full), INOUT(type, h), INOUT(f32, update),  \
-               IN(f32, parameters), IN(u32, step), IN(i32, lengths), VALUE(u32, units), VALUE(u32, batch),         \
-               VALUE(u32, rows), VALUE(u32, flags), VALUE(u32, pitch)) {                                           \
-    const uint32_t units = state->units, batch = state->batch, flags = state->flags, pitch = state->pitch;         \
-    const f32* parameters = state->parameters;                                                                     \
-    for (uint32_t b = 0; b < batch; ++b) {                                                                         \
-      uint32_t at;                                                                                                 \
-      if (!position_of(*state->step, state->lengths[b], flags, &at)) continue;                                     \
-      for (uint32_t j = worker; j < units; j += 6) {                                                               \
-        const f32* z = state->z + ((at * batch + b) * pitch + j) * 3;                                              \
-        const f32* p = state->partials + (b * state->rows + j * 2) * 6;                                            \
-        const f32 reset = activate(flags, parameters, 0, gathered(p + 6, z[1]));                                   \
-        state->update[b * pitch + j] = activate(flags, parameters, 0, gathered(p, z[0]));                          \
-        state->h[b * pitch + j] = TO_##type(tessera_f32(reset * state->full[b * pitch + j]));                      \
-      }                                                                                                            \
-    }                                                                                                              \
-  }                                                                                                                \
-  VERTEX_MULTI(GruUpdate_##type, IN(f32, partials), IN(f32, z), IN(f32, update), INOUT(f32, full), INOUT(type, h), \
-               INOUT(type, y), IN(f32, parameters), IN(u32, step), IN(i32, lengths), VALUE(u32, units),            \
-               VALUE(u32, batch), VALUE(u32, rows), VALUE(u32, flags), VALUE(u32, pitch)) {                        \
-    const uint32_t units = state->units, batch = state->batch, flags = state->flags, pitch = state->pitch;         \
-    const f32* parameters = state->parameters;                                                                     \
-    for (uint32_t b = 0; b < batch; ++b) {                                                                         \
-      uint32_t at;                                                                                                 \
-      const int inside = position_of(*state->step, state->lengths[b], flags, &at);                                 \
-      const uint32_t place = (at * batch + b) * pitch;                                                             \
-      for (uint32_t j = worker; j < units; j += 6) {                                                               \
-        type h = 0;                                                                                                \
-        if (inside) {                                                                                              \
-          const f32* p = state->partials + (b * state->rows + j) * 6;                                              \
-          const f32 fresh = activate(flags, parameters, 1, gathered(p, state->z[(place + j) * 3 + 2]));            \
-          const f32 full = gru_mix(state->update[b * pitch + j], fresh, state->full[b * pitch + j]);               \
-          state->full[b * pitch + j] = full;                                                                       \
-          state->h[b * pitch + j] = h = TO_##type(full);                                                           \
-        }                                                                                                          \
-        state->y[place + j] = h;                                                                                   \
-      }                                                                                                            \
-    }                                                                                                              \
+#define GRU_CELLS(type, kind)                                                                                    \
+  VERTEX_MULTI(GruCell##kind##_##type, IN(f32, partials), IN(f32, z), INOUT(f32, full), INOUT(type, h),          \
+               INOUT(type, y), IN(f32, inner), IN(f32, parameters), IN(u32, step), IN(i32, lengths),             \
+               VALUE(u32, units), VALUE(u32, batch), VALUE(u32, rows), VALUE(u32, flags), VALUE(u32, pitch)) {   \
+    const uint32_t units = state->units, batch = state->batch, flags = state->flags, pitch = state->pitch;       \
+    const f32* parameters = state->parameters;                                                                   \
+    for (uint32_t b = 0; b < batch; ++b) {                                                                       \
+      uint32_t at;                                                                                               \
+      const int inside = position_of(*state->step, state->lengths[b], flags, &at);                               \
+      const uint32_t place = (at * batch + b) * pitch;                                                           \
+      for (uint32_t j = worker; j < units; j += 6) {                                                             \
+        type h = 0;                                                                                              \
+        if (inside) {                                                                                            \
+          const f32* z = state->z + (place + j) * 3;                                                             \
+          const f32* p = PLACE_##kind(b, j, 3);                                                                  \
+          const f32 update = activate(flags, parameters, 0, PRODUCT_##kind(p, 0, z[0]));                         \
+          const f32 reset = activate(flags, parameters, 0, PRODUCT_##kind(p, 1, z[1]));                          \
+          const f32 fresh =                                                                                      \
+              activate(flags, parameters, 1, tessera_fma(reset, PRODUCT_##kind(p, 2, state->inner[j]), z[2]));   \
+          const f32 full = gru_mix(update, fresh, state->full[b * pitch + j]);                                   \
+          state->full[b * pitch + j] = full;                                                                     \
+          state->h[b * pitch + j] = h = TO_##type(full);                                                         \
+        }                                                                                                        \
+        state->y[place + j] = h;                                                                                 \
+      }                                                                                                          \
+    }                                                                                                            \
+  }                                                                                                              \
+  VERTEX_MULTI(GruGates##kind##_##type, IN(f32, partials), IN(f32, z), IN(f32, full), INOUT(type, h),            \
+               INOUT(f32, update), IN(f32, parameters), IN(u32, step), IN(i32, lengths), VALUE(u32, units),      \
+               VALUE(u32, batch), VALUE(u32, rows), VALUE(u32, flags), VALUE(u32, pitch)) {                      \
+    const uint32_t units = state->units, batch = state->batch, flags = state->flags, pitch = state->pitch;       \
+    const f32* parameters = state->parameters;                                                                   \
+    for (uint32_t b = 0; b < batch; ++b) {                                                                       \
+      uint32_t at;                                                                                               \
+      if (!position_of(*state->step, state->lengths[b], flags, &at)) continue;                                   \
+      for (uint32_t j = worker; j < units; j += 6) {                                                             \
+        const f32* z = state->z + ((at * batch + b) * pitch + j) * 3;                                            \
+        const f32* p = PLACE_##kind(b, j, 2);                                                                    \
+        const f32 reset = activate(flags, parameters, 0, PRODUCT_##kind(p, 1, z[1]));                            \
+        state->update[b * pitch + j] = activate(flags, parameters, 0, PRODUCT_##kind(p, 0, z[0]));               \
+        state->h[b * pitch + j] = TO_##type(tessera_f32(reset * state->full[b * pitch + j]));                    \
+      }                                                                                                          \
+    }                                                                                                            \
+  }                                                                                                              \
+  VERTEX_MULTI(GruUpdate##kind##_##type, IN(f32, partials), IN(f32, z), IN(f32, update), INOUT(f32, full),       \
+               INOUT(type, h), INOUT(type, y), IN(f32, parameters), IN(u32, step), IN(i32, lengths),             \
+               VALUE(u32, units), VALUE(u32, batch), VALUE(u32, rows), VALUE(u32, flags), VALUE(u32, pitch)) {   \
+    const uint32_t units = state->units, batch = state->batch, flags = state->flags, pitch = state->pitch;       \
+    const f32* parameters = state->parameters;                                                                   \
+    for (uint32_t b = 0; b < batch; ++b) {                                                                       \
+      uint32_t at;                                                                                               \
+      const int inside = position_of(*state->step, state->lengths[b], flags, &at);                               \
+      const uint32_t place = (at * batch + b) * pitch;                                                           \
+      for (uint32_t j = worker; j < units; j += 6) {                                                             \
+        type h = 0;                                                                                              \
+        if (inside) {                                                                                            \
+          const f32* p = PLACE_##kind(b, j, 1);                                                                  \
+          const f32 fresh = activate(flags, parameters, 1, PRODUCT_##kind(p, 0, state->z[(place + j) * 3 + 2])); \
+          const f32 full = gru_mix(state->update[b * pitch + j], fresh, state->full[b * pitch + j]);             \
+          state->full[b * pitch + j] = full;                                                                     \
+          state->h[b * pitch + j] = h = TO_##type(full);                                                         \
+        }                                                                                                        \
+        state->y[place + j] = h;                                                                                 \
+      }                                                                                                          \
+    }                                                                                                            \
   }
-GRU_CELLS(f32)
-GRU_CELLS(f16)
+GRU_CELLS(f32, )
+GRU_CELLS(f16, )
+GRU_CELLS(f16, Sums)

@@ -62,11 +62,24 @@ std::uint32_t gates_of(const CodeletInfo& c, bool of_product) {
   return 1;
 }
 
+/// The cell takes sums of the matrix unit: rows of eight, three gates in the place of four.
+bool takes_sums(const CodeletInfo& c) { return c.name.find("Sums") != std::string::npos; }
+std::uint32_t sums_of_unit(const CodeletInfo& c) { return gates_of(c, true) == 3 ? 4 : gates_of(c, true); }
+
+Bindings generate_step(const CodeletInfo& c, std::uint32_t, std::mt19937& random) {
+  Bindings b = zero_values(c);
+  fill_data(c, b, random, true, [](const std::string&) { return 1U; });
+  return b;
+}
+void check_step(const CodeletInfo&, const Bindings& before, const Bindings& after, Check& check) {
+  check("step", 0, at<std::uint32_t>(after, "step", 0), at<std::uint32_t>(before, "step", 0) + 1U);
+}
+
 Bindings generate_cell(const CodeletInfo& c, std::uint32_t size, std::mt19937& random) {
   Bindings b = zero_values(c);
   const std::uint32_t steps = 1 + below(4, random), batch = 1 + below(2, random);
   const std::uint32_t units = size, pitch = units + below(3, random);
-  const std::uint32_t rows = (units * gates_of(c, true) + 3) / 4 * 4;
+  const std::uint32_t rows = takes_sums(c) ? (batch + below(17, random)) * 8 : (units * gates_of(c, true) + 3) / 4 * 4;
   // Larger vertices are what costs are measured by: usual activations, full lengths.
   const bool usual = size > 19;
   const auto activation = [&](std::uint32_t expected) {
@@ -75,7 +88,7 @@ Bindings generate_cell(const CodeletInfo& c, std::uint32_t size, std::mt19937& r
   b["units"] = number(units), b["batch"] = number(batch), b["rows"] = number(rows), b["pitch"] = number(pitch);
   b["flags"] = number(activation(2) | activation(1) << 4 | activation(1) << 8 | below(16, random) << 12);
   fill_data(c, b, random, true, [&](const std::string& f) {
-    if (f == "partials") return batch * rows * 6;
+    if (f == "partials") return takes_sums(c) ? (units * sums_of_unit(c) + 7) / 8 * rows : batch * rows * 6;
     if (f == "z") return steps * batch * pitch * gates_of(c, false);
     if (f == "y") return steps * batch * pitch;
     if (f == "peepholes") return units * 3;
@@ -140,7 +153,9 @@ struct Cell {
     return at<float>(before, "z", place * gates_of(codelet, false) + gate);
   }
   [[nodiscard]] double product(std::size_t gate) const {
-    return sum_of(before, b * value(before, "rows") + j * gates_of(codelet, true) + gate);
+    if (!takes_sums(codelet)) return sum_of(before, b * value(before, "rows") + j * gates_of(codelet, true) + gate);
+    const std::size_t row = j * sums_of_unit(codelet) + gate;
+    return at<float>(before, "partials", row / 8 * value(before, "rows") + b * 8 + row % 8);
   }
   [[nodiscard]] double state(const char* field) const {
     return at<float>(before, field, b * value(before, "pitch") + j);
@@ -212,6 +227,7 @@ void check_cell(const CodeletInfo& c, const Bindings& before, const Bindings& af
 
 std::vector<Family> recurrent_cases() {
   return {{{"RecurrentProduct"}, generate_product, check_product},
+          {{"RecurrentStep"}, generate_step, check_step},
           {{"LstmCell", "RnnCell", "GruCell", "GruGates", "GruUpdate"}, generate_cell, check_cell}};
 }
 

@@ -55,7 +55,7 @@ Tensor lower_amp_matmul(Lowering& lowering, const Node& node, const AmpMatmul& g
     product.limits = given.fused->limits;
     if (given.fused->addend) product.addend = {lowering.materialised(*given.fused->addend), given.shape.size() - 1};
   }
-  if (given.b.is_constant() && !given.batched && !product.addend) {
+  if (given.b.is_constant() && !given.batched && !product.addend && product.result_type() == product.type) {
     const auto plan = plan_vector_product(a.type(), unsigned_size(m), unsigned_size(k), unsigned_size(n), product.task);
     const AmpPlan amp = plan ? plan_amp(product.task) : AmpPlan{};
     if (plan && (!amp.fits || plan->cycles < amp.cycles()))

@@ -1,7 +1,8 @@
 // LSTM, GRU and RNN. The input product of all steps is one matrix product before the loop. The loop runs on the device:
 // each tile owns some hidden units with all their gates, their rows of the recurrence matrix and their states; a step
-// gathers the hidden state on every tile, multiplies (RecurrentProduct) and updates the cells, which find their step by
-// a counter on their tile. Directions run side by side on tiles of their own. Codelets: firmware/codelets/recurrent.c.
+// gathers the hidden state on every tile, multiplies (RecurrentProduct, or AmpProduct with several rows) and updates
+// the cells, which find their step by a counter on their tile. Directions run side by side on tiles of their own.
+// Codelets: firmware/codelets/recurrent.c.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,6 +23,8 @@ namespace {
 
 using Index = std::uint64_t;
 using Attributes = model::RecurrentAttributes;
+
+constexpr Index kLoad = 16;  // channels of a set of weights
 
 constexpr std::array<std::string_view, 11> kActivations = {
     "Relu",       "Tanh",        "Sigmoid", "Affine",   "LeakyRelu", "ThresholdedRelu",
@@ -49,6 +52,7 @@ struct Direction {
   Tensor x;  ///< [steps * batch, inputs]
   Tensor z, h, c, c_out, y, update, peepholes, inner, parameters, counter, lengths;
   std::vector<Tensor> weights, gathered, partials;  ///< by stage
+  std::vector<Tensor> offsets;                      ///< of sets of weights, if the matrix unit multiplies
 };
 
 class Recurrence {
@@ -77,6 +81,9 @@ class Recurrence {
       stages_ = {{{0, 1, 2}, "GruCell"}};
     else
       stages_ = {{{0, 1}, "GruGates"}, {{2}, "GruUpdate", false}};
+    positions_ = std::max<Index>(3, ceil_div(batch_, kWorkers));
+    blocks_ = ceil_div(used_ * pitch_, kLoad);
+    unit_ = type_ == graph::Type::f16 && lowering.operand(node.inputs[2]).is_constant() && unit_is_faster();
   }
 
   void run() {
@@ -120,6 +127,68 @@ class Recurrence {
     return constant_per_tile(part, type, {values.size()}, std::move(data), what);
   }
 
+  // Products by the matrix unit: rows of the batch are positions, a unit's gates stand side by side in sets of eight.
+
+  [[nodiscard]] Index sums_of_unit(const Stage& stage) const {
+    return stage.gates.size() == 3 ? 4 : stage.gates.size();
+  }
+  [[nodiscard]] Index out_sets(const Stage& stage) const { return ceil_div(pitch_ * sums_of_unit(stage), 8); }
+  /// Cycles of a step's products, estimated as measured (host/codelets/costs.inc, docs/matrix.md).
+  [[nodiscard]] bool unit_is_faster() const {
+    Index vectors = 0, unit = 0;
+    for (const Stage& stage : stages_) {
+      vectors += kWorkers * batch_ * (rows_of(stage) / 4) * (25 + 47 * share_ / 10);
+      unit += 300 + out_sets(stage) * blocks_ * (46 + kWorkers * (13 + 4 * positions_));
+    }
+    return unit < vectors;
+  }
+  [[nodiscard]] Index sum_positions() const { return kWorkers * positions_; }
+  /// The sets of a stage on each tile: [out set][block of the hidden state][8 gates of units][channels].
+  Tensor unit_weights(Index d, const Stage& stage) {
+    const Index each = out_sets(stage) * blocks_ * 8 * kLoad, size = 2;
+    const model::Tensor& r = *lowering_.operand(node_.inputs[2]).constant;
+    std::vector<std::uint8_t> data(used_ * each * size);
+    for (Index tile = 0; tile < used_; ++tile)
+      for (Index j = 0; j < units_of(tile); ++j)
+        for (Index g = 0; g < stage.gates.size(); ++g)
+          for (Index k = 0; k < hidden_; k += kLoad) {
+            const Index row = j * sums_of_unit(stage) + g;
+            const Index at = tile * each + ((row / 8 * blocks_ + k / kLoad) * 8 + row % 8) * kLoad;
+            const Index from = ((d * gates_ + stage.gates[g]) * hidden_ + tile * pitch_ + j) * hidden_ + k;
+            std::memcpy(data.data() + at * size, r.data.data() + from * size, std::min(kLoad, hidden_ - k) * size);
+          }
+    return constant_per_tile(parts_[d], type_, {each}, std::move(data), "weights");
+  }
+  Tensor unit_offsets(const Direction& part, const Stage& stage) {
+    std::vector<std::uint32_t> words;
+    for (Index o = 0; o < out_sets(stage); ++o)
+      for (Index b = 0; b < blocks_; ++b) {
+        const Index first = 0x80000000U | (o == 0 ? 0x8000U : 0U) | o * sum_positions();
+        words.push_back(static_cast<std::uint32_t>(b == 0 ? first : b * sum_positions() * kLoad * 2));
+      }
+    return repeated(part, graph::Type::u32, words, "offsets");
+  }
+  void add_unit_product(graph::ComputeSetId set, Index d, std::size_t s, Index k) {
+    const Direction& part = parts_[d];
+    graph::Graph& graph = builder_.graph();
+    const unsigned tile = part.first_tile + static_cast<unsigned>(k);
+    const auto vertex = graph.add_vertex(set, "AmpProduct_f16", tile, node_.name);
+    graph.connect(vertex, "weights", part.weights[s][k]);
+    graph.connect(vertex, "offsets", part.offsets[s][k]);
+    graph.connect(vertex, "x", part.gathered[s][k].flatten());
+    graph.connect(vertex, "c", part.partials[s][k].flatten());
+    const auto number = [&](const char* field, Index value) {
+      graph.set_value(vertex, field, static_cast<std::uint32_t>(value));
+    };
+    number("x_share", positions_ * kLoad * 2);
+    number("c_share", positions_ * 32);
+    number("x_stride", 1U << 16 | 1);  // positions and their halves follow each other
+    number("positions", positions_);
+    graph.set_cycles(vertex, out_sets(stages_[s]) * blocks_ * (46 + kWorkers * (13 + 4 * positions_)) + 100);
+    if (!stages_[s].first) return;
+    graph.connect(graph.add_vertex(set, "RecurrentStep", tile, node_.name), "step", part.counter[k]);
+  }
+
   [[nodiscard]] Index units_of(Index tile) const { return std::min(pitch_, hidden_ - tile * pitch_); }
   [[nodiscard]] Index rows_of(const Stage& stage) const { return ceil_div(pitch_ * stage.gates.size(), 4) * 4; }
   [[nodiscard]] bool reverse(Index d) const { return d == 1 || a_.direction == Attributes::Direction::reverse; }
@@ -134,6 +203,13 @@ class Recurrence {
     if (node_.op == Op::LSTM) part.c_out = per_tile(part, type_, {batch_, pitch_}, "cell result");
     if (stages_.size() == 2) part.update = per_tile(part, graph::Type::f32, {batch_, pitch_}, "update gate");
     for (const Stage& stage : stages_) {
+      if (unit_) {
+        part.gathered.push_back(per_tile(part, type_, {blocks_, sum_positions(), kLoad}, "gathered state"));
+        part.partials.push_back(per_tile(part, graph::Type::f32, {out_sets(stage), sum_positions(), 8}, "sums"));
+        part.weights.push_back(unit_weights(d, stage));
+        part.offsets.push_back(unit_offsets(part, stage));
+        continue;
+      }
       part.gathered.push_back(per_tile(part, type_, {batch_, vectors_ * lanes_}, "gathered state"));
       part.partials.push_back(per_tile(part, graph::Type::f32, {batch_, rows_of(stage), kWorkers}, "partial sums"));
       part.weights.push_back(weights(d, stage));
@@ -356,16 +432,25 @@ class Recurrence {
     for (Direction& part : parts_) {
       for (const Tensor* t : {&part.h, &part.c, &part.c_out, &part.counter})
         if (t->valid()) cleared_.push_back(*t);
-      for (const Tensor& t : part.gathered) cleared_.push_back(t);
+      // Of a gathered state only elements behind the last unit are never written; they meet weights of zero.
+      const bool filled = used_ * pitch_ == (unit_ ? blocks_ * kLoad : vectors_ * lanes_);
+      for (const Tensor& t : part.gathered)
+        if (filled)
+          builder_.steps().push_back(Program::write_undef(t));
+        else
+          cleared_.push_back(t);
     }
     const auto set = builder_.graph().add_compute_set(node_.name + " clear");
     for (const Tensor& t : cleared_) {
       const bool wide = graph::size_of(t.type()) == 4;
       const Tensor bits = t.reinterpret(wide ? graph::Type::u32 : graph::Type::u16);
       for (const graph::TileInterval& i : builder_.graph().mapping(bits)) {
-        const auto vertex = builder_.graph().add_vertex(set, wide ? "Fill_u32" : "Fill_u16", i.tile, node_.name);
-        builder_.graph().connect(vertex, "y", bits.flatten().slice(i.begin, i.end));
-        builder_.graph().set_value(vertex, "value", std::uint32_t{0});
+        const Index share = ceil_div(ceil_div(i.end - i.begin, kWorkers), 2) * 2;  // of a worker
+        for (Index begin = i.begin; begin < i.end; begin += share) {
+          const auto vertex = builder_.graph().add_vertex(set, wide ? "Fill_u32" : "Fill_u16", i.tile, node_.name);
+          builder_.graph().connect(vertex, "y", bits.flatten().slice(begin, std::min(i.end, begin + share)));
+          builder_.graph().set_value(vertex, "value", std::uint32_t{0});
+        }
       }
     }
     builder_.execute(set);
@@ -401,14 +486,20 @@ class Recurrence {
     for (std::size_t s = 0; s < stages_.size(); ++s) {
       for (const Direction& part : parts_) {
         const Tensor state = part.h.permute({1, 0, 2}).expand(0).broadcast(used_, 0);
-        const Tensor to = part.gathered[s].slice(0, used_ * pitch_, 2).reshape({used_, batch_, used_, pitch_});
+        const Tensor rows =
+            unit_ ? part.gathered[s].slice(0, batch_, 2).permute({0, 2, 1, 3}).reshape({used_, batch_, blocks_ * kLoad})
+                  : part.gathered[s];
+        const Tensor to = rows.slice(0, used_ * pitch_, 2).reshape({used_, batch_, used_, pitch_});
         body.push_back(Program::copy(state, to, node_.name + " gather"));
       }
       const auto product = builder_.graph().add_compute_set(node_.name + " product");
       const auto cell = builder_.graph().add_compute_set(node_.name + " cell");
       for (Index d = 0; d < directions_; ++d)
         for (Index k = 0; k < used_; ++k) {
-          add_product(product, d, s, k);
+          if (unit_)
+            add_unit_product(product, d, s, k);
+          else
+            add_product(product, d, s, k);
           add_cell(cell, d, s, k);
         }
       body.push_back(Program::execute(product));
@@ -441,7 +532,7 @@ class Recurrence {
     const Direction& part = parts_[d];
     graph::Graph& graph = builder_.graph();
     const Stage& stage = stages_[s];
-    const auto vertex = graph.add_vertex(set, stage.cell + "_" + std::string(graph::name_of(type_)),
+    const auto vertex = graph.add_vertex(set, stage.cell + (unit_ ? "Sums_" : "_") + std::string(graph::name_of(type_)),
                                          part.first_tile + static_cast<unsigned>(k), node_.name);
     graph.connect(vertex, "partials", part.partials[s][k].flatten());
     graph.connect(vertex, "z", part.z[k].flatten());
@@ -464,7 +555,7 @@ class Recurrence {
     };
     number("units", units_of(k));
     number("batch", batch_);
-    number("rows", rows_of(stage));
+    number("rows", unit_ ? sum_positions() * 8 : rows_of(stage));
     number("flags", flags(d));
     number("pitch", pitch_);
   }
@@ -500,11 +591,13 @@ class Recurrence {
   const Node& node_;
   const Attributes& a_;
   Index steps_ = 0, batch_ = 0, inputs_ = 0, hidden_ = 0, directions_ = 1, gates_ = 1;
-  Index pitch_ = 0;    ///< units on a tile, the last may have fewer
-  Index used_ = 0;     ///< tiles of a direction
-  Index lanes_ = 0;    ///< elements of a vector
-  Index vectors_ = 0;  ///< of the hidden state, padded
-  Index share_ = 0;    ///< of them for a worker
+  Index pitch_ = 0;                   ///< units on a tile, the last may have fewer
+  Index used_ = 0;                    ///< tiles of a direction
+  Index lanes_ = 0;                   ///< elements of a vector
+  Index vectors_ = 0;                 ///< of the hidden state, padded
+  Index share_ = 0;                   ///< of them for a worker
+  bool unit_ = false;                 ///< the matrix unit multiplies
+  Index positions_ = 0, blocks_ = 0;  ///< then: of a worker; loads of the hidden state
   graph::Type type_ = graph::Type::f32;
   std::vector<Stage> stages_;
   std::vector<Direction> parts_;

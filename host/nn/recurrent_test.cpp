@@ -266,6 +266,33 @@ INSTANTIATE_TEST_SUITE_P(All, Recurrent,
                          ::testing::Combine(::testing::Values(Op::LSTM, Op::GRU, Op::RNN),
                                             ::testing::Values(1U, 4U, 40U), ::testing::Values(Type::f32, Type::f16)));
 
+/// With many rows the matrix unit multiplies, where weights are constant; all kinds of cells and sizes.
+TEST(Recurrent, ManyRowsUseTheMatrixUnit) {
+  unsigned seed = 100;
+  for (const Op op : {Op::LSTM, Op::GRU, Op::RNN})
+    for (const std::int64_t hidden : {5, 16, 37})
+      for (const unsigned options : {0U, 1U, 6U, 15U}) {
+        Task t = task(
+            op, hidden,
+            options == 6 ? RecurrentAttributes::Direction::bidirectional : RecurrentAttributes::Direction::forward);
+        t.type = Type::f16;
+        t.bias = (options & 1) != 0;
+        t.lengths = (options & 2) != 0;
+        t.initial = (options & 4) != 0;
+        t.peepholes = (options & 8) != 0;
+        t.attributes.linear_before_reset = (options & 1) == 0;
+        t.batch = 18 + static_cast<std::int64_t>(seed % 5);
+        Options given;
+        given.tiles = seed % 2 == 0 ? 2 : 9;
+        const Made made = make(t, seed);
+        bool unit = false;
+        const Lowered lowered = lower(made.model, given);
+        for (const auto& family : lowered.graph.vertices()) unit = unit || family.codelet == "RecurrentStep";
+        EXPECT_TRUE(unit || hidden < 16);
+        check(t, given.tiles, seed++);
+      }
+}
+
 TEST(Recurrent, OtherActivationsClipAndCoupledGates) {
   Task t = task(Op::LSTM, 6, RecurrentAttributes::Direction::bidirectional);
   t.attributes.activations = {"HardSigmoid", "Elu", "Softsign", "Sigmoid", "Relu", "Tanh"};
