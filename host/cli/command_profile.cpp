@@ -81,6 +81,8 @@ void add_profile_command(CLI::App& app, Context& context) {
                     for (const char* only : {"--dtype", "--batch", "--platform", "--shape"})
                       if (sub.count(only) != 0)
                         throw Error(Category::usage, std::string(only) + " goes with --memory", only);
+                  options->story.types_given = sub.count("--dtype") != 0;
+                  options->story.batches_given = sub.count("--batch") != 0;
                   return run_profile(c, *options);
                 };
               });

@@ -15,6 +15,7 @@ struct MemoryStoryOptions {
   InputOptions inputs;
   std::vector<std::string> types;     ///< f16, f32; of examples that have a type
   std::vector<std::int64_t> batches;  ///< of examples that have a batch
+  bool types_given = false, batches_given = false;  ///< by the user: an Error (usage) if the model has no such choice
 };
 
 /// Prints a table with a column for each type and batch, and adds it to the result ("memory_story"). What does not fit

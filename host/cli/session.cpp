@@ -8,6 +8,7 @@
 
 #include "host/cli/machine_dump.h"
 #include "host/cli/taps.h"
+#include "host/compiler/measure.h"
 #include "host/onnx/tensor_io.h"
 #include "hw/error.h"
 #include "verif/cosim/shutdown.h"
@@ -15,6 +16,11 @@
 namespace tessera::cli {
 
 namespace {
+
+/// --weights once is advised where weights are at least this part of all tiles' memory.
+constexpr std::uint64_t kWorthSending = 16;
+/// And where one part in so many of a tile is then left for run lists and tables.
+constexpr std::uint64_t kTables = 20;
 
 using Clock = std::chrono::steady_clock;
 
@@ -28,6 +34,7 @@ compiler::Options compiler_options(const model::Model& model, const CompileSetti
     progress.phase("compiling: " + pass);
     progress.update(number, passes, 0);
   };
+  options.poll = [] { Shutdown::check(); };
   if (!settings.dump_directory.empty()) {
     model::make_directory(settings.dump_directory);
     options.dump = [directory = settings.dump_directory](const std::string& pass, const nlohmann::ordered_json& json) {
@@ -80,6 +87,53 @@ void replicate(CompiledModel& compiled, unsigned replicas) {
         if (stream.name == binding.stream) stream.divided = replicas > 1 && binding.rows > 0;
 }
 
+/// Bytes of all constant operands that --weights once would send.
+std::uint64_t sendable_weights(const model::Model& model) {
+  std::uint64_t bytes = 0;
+  for (const model::Node& node : model.nodes) {
+    const bool product = node.op == model::Op::Conv || node.op == model::Op::ConvTranspose ||
+                         node.op == model::Op::MatMul || node.op == model::Op::Gemm;
+    const model::Value* weights = product ? &model.value(node.inputs.at(1)) : nullptr;
+    const bool half = model.value(node.outputs.at(0)).type == model::Type::f16;
+    if (weights != nullptr && weights->constant && (half || node.op == model::Op::Conv))
+      bytes += weights->constant->data.size();
+  }
+  return bytes;
+}
+
+/// Bytes that the fullest tile needs with weights sent before each use, run lists and tables not counted; nothing if a
+/// product cannot be planned so.
+std::optional<std::uint64_t> need_with_weights_once(const model::Model& model, const Platform& platform,
+                                                    nn::Options lowering) {
+  lowering.weights_once = true;
+  lowering.frugal = false;
+  try {
+    const nn::Lowered lowered = nn::lower(model, lowering);
+    const compiler::MemoryMeasure measured =
+        compiler::measure_memory(lowered.graph, platform, CodeletLibrary::builtin(), {}, lowering.poll);
+    return measured.in_place.fullest + measured.program_bytes;
+  } catch (const Error& error) {
+    if (error.category() != Category::does_not_fit) throw;
+    return std::nullopt;
+  }
+}
+
+/// Out of memory: --weights once is named if it is measured to help.
+[[noreturn]] void does_not_fit(const Error& error, const model::Model& model, const Platform& platform,
+                               const nn::Options& lowering, Progress& progress) {
+  const std::uint64_t weights = lowering.weights_once ? 0 : sendable_weights(model);
+  if (weights * kWorthSending < std::uint64_t{platform.tiles} * platform.sram_bytes) throw error;
+  progress.phase("out of memory: measuring --weights once");
+  progress.update(0, 0, 0);
+  const std::optional<std::uint64_t> need = need_with_weights_once(model, platform, lowering);
+  if (!need || *need > platform.sram_bytes - platform.sram_bytes / kTables) throw error;
+  throw Error(error.category(), error.message(), error.where(),
+              fmt::format("--weights once, which takes more cycles and {} bytes of the fullest tile (run lists and "
+                          "tables not counted)",
+                          *need) +
+                  (error.advice().empty() ? std::string() : "; or " + error.advice()));
+}
+
 }  // namespace
 
 CompiledModel compile_model(const model::Model& model, const Platform& platform, const CompileSettings& settings,
@@ -92,6 +146,7 @@ CompiledModel compile_model(const model::Model& model, const Platform& platform,
   lowering.tap_nodes = settings.tap_nodes;
   lowering.weights_once = settings.weights_once;
   lowering.replicas = settings.replica_count(platform.ipus());
+  lowering.poll = [] { Shutdown::check(); };
   compiler::Options options = compiler_options(model, settings, progress);
   options.report = report;
   std::optional<nn::Lowered> lowered_for;
@@ -101,19 +156,24 @@ CompiledModel compile_model(const model::Model& model, const Platform& platform,
     lowered_for.emplace(nn::lower(model, lowering));
     return compiler::compile(lowered_for->graph, platform, CodeletLibrary::builtin(), options);
   };
-  compiler::Compiled compiled = [&] {
+  // Plans guess how much memory products may take: what does not fit is planned once more for least memory.
+  std::optional<compiler::Compiled> fits;
+  while (!fits) {
+    lowered_for.reset();
     try {
-      return attempt();
+      fits.emplace(attempt());
     } catch (const Error& error) {
-      // Plans guess how much memory copies of weights may take: what does not fit is planned once more without them.
-      if (error.category() != Category::does_not_fit || lowering.weights_once) throw;
+      if (error.category() != Category::does_not_fit) throw;
+      if (lowering.frugal || (lowered_for && lowered_for->least_memory))
+        does_not_fit(error, model, platform, lowering, progress);
       lowering.frugal = true;
-      return attempt();
     }
-  }();
+  }
+  compiler::Compiled& compiled = *fits;
   nn::Lowered& lowered = *lowered_for;
-  if (lowering.frugal)
-    lowered.notes.insert(lowered.notes.begin(), {"memory", "planned again with few copies of weights, to fit"});
+  if (lowering.frugal || lowered.least_memory)
+    lowered.notes.insert(lowered.notes.begin(),
+                         {"memory", "products are planned for least memory: the fastest plans do not fit"});
   CompiledModel result;
   result.executable = std::move(compiled.executable);
   result.inputs = std::move(lowered.inputs);

@@ -69,7 +69,11 @@ class TileAllocator {
     });
     memory.lowest = sram_end_;
     in_use_.assign(holes_.size(), 0);
-    std::vector<const Block*> taken;
+    const auto lower = [](const Block* a, const Block* b) {
+      return a->end() != b->end() ? a->end() > b->end() : a->variables.front() < b->variables.front();
+    };
+    std::vector<const Block*> taken, placed;  // both from the highest end down
+    placed.reserve(blocks.size());
     for (std::size_t i = 0; i < blocks.size(); ++i) {
       Block& block = blocks[i];
       // Blocks that live always are placed first and one below the other, if there are no holes: nothing to look for.
@@ -77,18 +81,18 @@ class TileAllocator {
       if (stacked) {
         block.address = align_down(memory.lowest - block.bytes, block.align);
         memory.lowest = block.address;
+        placed.push_back(&block);
         continue;
       }
       taken.clear();
-      for (std::size_t k = 0; k < i; ++k) {
-        if (!reuse_ || meet(block.live, blocks[k].live)) taken.push_back(&blocks[k]);
+      for (const Block* other : placed) {
+        if (!reuse_ || meet(block.live, other->live)) taken.push_back(other);
       }
-      std::sort(taken.begin(), taken.end(), [](const Block* a, const Block* b) {
-        return a->end() != b->end() ? a->end() > b->end() : a->variables.front() < b->variables.front();
-      });
-      if (in_hole(block, taken)) continue;
-      block.address = highest(sram_end_, block, taken);
-      memory.lowest = std::min(memory.lowest, block.address);
+      if (!in_hole(block, taken)) {
+        block.address = highest(sram_end_, block, taken);
+        memory.lowest = std::min(memory.lowest, block.address);
+      }
+      placed.insert(std::upper_bound(placed.begin(), placed.end(), &block, lower), &block);
     }
     for (const std::uint64_t bytes : in_use_) memory.in_holes += bytes;
   }
@@ -255,6 +259,7 @@ Allocation allocate(const Ir& ir, const Liveness& liveness, const Platform& plat
   Allocation result;
   result.tiles_.resize(tiles);
   tbb::parallel_for(std::uint32_t{0}, tiles, [&](std::uint32_t tile) {
+    ir.check_poll();
     TileMemory& memory = result.tiles_[tile];
     for (const Block& b : blocks[tile]) {
       if (!b.always) continue;

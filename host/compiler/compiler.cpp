@@ -25,7 +25,9 @@ class Compilation {
  public:
   Compilation(const graph::Graph& graph, const Platform& platform, const CodeletLibrary& library,
               const Options& options)
-      : graph_(graph), platform_(platform), library_(library), options_(options), ir_(graph) {}
+      : graph_(graph), platform_(platform), library_(library), options_(options), ir_(graph) {
+    ir_.poll = options.poll;
+  }
 
   Compiled run() {
     pass("validate", [&] { check_graph(); });
@@ -108,6 +110,7 @@ class Compilation {
     const std::vector<std::vector<std::uint32_t>> windows = window_variables(ir_);
     std::vector<std::vector<std::vector<Address>>> in_window(windows.size(), std::vector<std::vector<Address>>(tiles));
     for (const ComputeStep& step : ir_.computes) {
+      ir_.check_poll();
       std::vector<std::vector<const Calls*>> by_tile(tiles);
       for (const Calls& c : step.calls) by_tile[c.tile].push_back(&c);
       std::vector<Address> at(tiles, 0);
@@ -167,7 +170,7 @@ class Compilation {
     tables_.exchange.resize(tiles);
     bool settled = true;
     std::uint32_t number = 0;
-    std::vector<exchange::Schedule> schedules = schedule_steps(ir_.exchanges, allocation_, platform_);
+    std::vector<exchange::Schedule> schedules = schedule_steps(ir_.exchanges, allocation_, platform_, options_.poll);
     for (std::size_t i = 0; i < ir_.exchanges.size(); ++i) {
       exchange::Schedule schedule = std::move(schedules[i]);
       const auto count = static_cast<std::uint32_t>(schedule.phases.size());

@@ -29,6 +29,8 @@ struct Options {
   std::function<void(const nlohmann::ordered_json& report)> report;
   /// Called before each pass: its name, its number from 0, number of passes.
   std::function<void(const std::string& pass, unsigned number, unsigned passes)> progress;
+  /// Called often within long passes, also from several threads at once; what it throws ends the compilation.
+  std::function<void()> poll;
 };
 
 struct PassTime {

@@ -8,6 +8,7 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <tuple>
 
@@ -38,15 +39,16 @@ class Planner {
     const bool dense = p.count == 1 || (p.src_step == p.bytes && p.dst_step == p.bytes);
     const std::uint64_t bytes = p.count * p.bytes;
     if (dense && p.src.offset % 4 == 0 && p.dst.offset % 4 == 0 && (bytes % 4 == 0 || p.dst_ends)) {
-      moves.push_back({p.src, p.dst, static_cast<std::uint32_t>((bytes + 3) / 4)});
+      keep({p.src, p.dst, static_cast<std::uint32_t>((bytes + 3) / 4)});
     } else if (p.bytes == 4) {
-      moves.push_back({p.src, p.dst, 1, static_cast<std::uint32_t>(p.count), p.src_step, p.dst_step});
+      keep({p.src, p.dst, 1, static_cast<std::uint32_t>(p.count), p.src_step, p.dst_step});
     } else {
       add_bytes(p);
     }
   }
 
-  std::vector<WordMove> moves;
+  std::vector<WordMove> moves;            ///< only if the program keeps them
+  std::set<std::uint32_t> reads, writes;  ///< variables that moves read and write; kNone: the staging buffer
   std::vector<ByteCopy> copies;
   std::map<std::uint32_t, std::uint32_t> staged_words;  ///< by tile
 
@@ -100,10 +102,17 @@ class Planner {
   void move(const Piece& p, std::uint32_t src_offset, std::uint32_t staging_offset, std::uint32_t words) {
     Place src = p.src;
     src.offset = src_offset;
-    moves.push_back({src, {kNone, p.dst.tile, staging_offset}, words});
+    keep({src, {kNone, p.dst.tile, staging_offset}, words});
+  }
+
+  void keep(const WordMove& m) {
+    if (reads.empty() || m.src.variable != last_read_) reads.insert(last_read_ = m.src.variable);
+    if (writes.empty() || m.dst.variable != last_written_) writes.insert(last_written_ = m.dst.variable);
+    if (ir_.keeps_moves) moves.push_back(m);
   }
 
   Ir& ir_;
+  std::uint32_t last_read_ = 0, last_written_ = 0;
 };
 
 /// Axes of a part of both views by the distance of the destination's elements, if both then have neighbours in the last
@@ -295,18 +304,15 @@ Node lower_copies(Ir& ir, const CodeletLibrary& library, const CopyList& copies,
   }
   Node node;
   node.path = path;
-  if (!planner.moves.empty()) {
+  if (!planner.reads.empty()) {
     ExchangeStep step;
     step.path = path;
     step.name = name;
-    for (const WordMove& m : planner.moves) {
-      step.touch.reads.push_back(m.src.variable);
-      step.touch.writes.push_back(m.dst.variable);
-    }
+    if (planner.writes.erase(kNone) != 0) planner.writes.insert(staging);
+    step.touch.reads.assign(planner.reads.begin(), planner.reads.end());
+    step.touch.writes.assign(planner.writes.begin(), planner.writes.end());
     step.touch.kills = kills;
     if (staging != kNone) step.touch.kills.push_back(staging);
-    sort_unique(step.touch.reads);
-    sort_unique(step.touch.writes);
     step.moves = std::move(planner.moves);
     ir.exchanges.push_back(std::move(step));
     node.children.push_back({Node::Kind::exchange, path, static_cast<std::uint32_t>(ir.exchanges.size() - 1), {}, {}});

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -172,7 +173,13 @@ struct Ir {
   std::uint64_t relayout_bytes = 0;
   std::uint64_t staging_bytes = 0;
   std::uint64_t vertex_count = 0, edge_count = 0;
+  /// May be empty. Long passes call it between their parts, also from several threads; what it throws ends the pass.
+  std::function<void()> poll;
+  bool keeps_moves = true;  ///< else exchanges know what they touch, but not which words
 
+  void check_poll() const {
+    if (poll) poll();
+  }
   /// Adds a variable of the compiler, mapped by intervals of its flat elements.
   graph::Tensor add_variable(graph::Type type, std::uint64_t elements, std::string name,
                              const std::vector<graph::TileInterval>& mapping);

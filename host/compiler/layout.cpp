@@ -71,34 +71,31 @@ void for_each_piece(const Layout& layout, const graph::Tensor& tensor,
 
 void for_each_piece(const Layout& layout, const graph::Tensor& src, const graph::Tensor& dst,
                     const std::function<void(const Piece&)>& f) {
-  std::vector<TensorPiece> from;
   std::vector<TensorPiece> to;
-  for_each_piece(layout, src, [&](const TensorPiece& p) { from.push_back(p); });
   for_each_piece(layout, dst, [&](const TensorPiece& p) { to.push_back(p); });
-  std::size_t i = 0;
   std::size_t j = 0;
-  while (i < from.size() && j < to.size()) {
-    TensorPiece& a = from[i];
-    TensorPiece& b = to[j];
-    Piece piece;
-    piece.count = std::min(a.count, b.count);
-    piece.src = a.place;
-    piece.dst = b.place;
-    piece.src_step = a.step;
-    piece.dst_step = b.step;
-    piece.bytes = layout.element_bytes(b.place.variable);
-    piece.dst_ends = b.ends && piece.count == b.count;
-    f(piece);
-    const auto advance = [&](TensorPiece& p) {
-      p.count -= piece.count;
-      p.begin += piece.count;
-      p.place.offset = static_cast<std::uint32_t>(p.place.offset + p.step * static_cast<std::int64_t>(piece.count));
-    };
-    advance(a);
-    advance(b);
-    if (a.count == 0) ++i;
-    if (b.count == 0) ++j;
-  }
+  for_each_piece(layout, src, [&](TensorPiece a) {
+    while (a.count > 0 && j < to.size()) {
+      TensorPiece& b = to[j];
+      Piece piece;
+      piece.count = std::min(a.count, b.count);
+      piece.src = a.place;
+      piece.dst = b.place;
+      piece.src_step = a.step;
+      piece.dst_step = b.step;
+      piece.bytes = layout.element_bytes(b.place.variable);
+      piece.dst_ends = b.ends && piece.count == b.count;
+      f(piece);
+      const auto advance = [&](TensorPiece& p) {
+        p.count -= piece.count;
+        p.begin += piece.count;
+        p.place.offset = static_cast<std::uint32_t>(p.place.offset + p.step * static_cast<std::int64_t>(piece.count));
+      };
+      advance(a);
+      advance(b);
+      if (b.count == 0) ++j;
+    }
+  });
 }
 
 }  // namespace tessera::compiler

@@ -81,6 +81,7 @@ class Lowering {
 
  private:
   Node lower(const Program& program, const std::string& parent) {
+    ir_.check_poll();
     const std::string path = program.name().empty() ? parent : parent + "/" + program.name();
     return std::visit([&](const auto& p) { return lower_node(p, path); }, program.node());
   }

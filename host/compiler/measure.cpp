@@ -62,16 +62,18 @@ void add_liveness(MemoryMeasure& measure, const Ir& ir, const Liveness& liveness
 }  // namespace
 
 MemoryMeasure measure_memory(const graph::Graph& graph, const Platform& platform, const CodeletLibrary& library,
-                             const std::function<void(const std::string&)>& progress) {
+                             const std::function<void(const std::string&)>& progress,
+                             const std::function<void()>& poll) {
   const auto pass = [&](const std::string& name) {
     if (progress) progress(name);
   };
   pass("validate");
   graph::validate(graph);
   Ir ir(graph);
+  ir.poll = poll;
+  ir.keeps_moves = false;
   pass("lower");
   lower(ir, library);
-  for (ExchangeStep& step : ir.exchanges) std::vector<WordMove>().swap(step.moves);  // what is moved, not where
   pass("liveness");
   const Liveness liveness = analyse_liveness(ir);
   const Control control = generate_control(ir, kSramBase + start_region::kBytes, {kSramBase, kSramBase},

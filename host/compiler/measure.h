@@ -42,10 +42,11 @@ struct MemoryMeasure {
   }
 };
 
-/// progress: called with the name of each pass before it. Throws Error: usage (the graph is wrong), unsupported. Never
-/// does_not_fit.
+/// progress: called with the name of each pass before it. poll: called often, also from several threads at once; what
+/// it throws ends the measurement. Throws Error: usage (the graph is wrong), unsupported. Never does_not_fit.
 [[nodiscard]] MemoryMeasure measure_memory(const graph::Graph& graph, const Platform& platform,
                                            const CodeletLibrary& library,
-                                           const std::function<void(const std::string&)>& progress = {});
+                                           const std::function<void(const std::string&)>& progress = {},
+                                           const std::function<void()>& poll = {});
 
 }  // namespace tessera::compiler

@@ -82,7 +82,7 @@ exchange::Schedule schedule_step(const ExchangeStep& step, const Allocation& all
 }
 
 std::vector<exchange::Schedule> schedule_steps(const std::vector<ExchangeStep>& steps, const Allocation& allocation,
-                                               const Platform& platform) {
+                                               const Platform& platform, const std::function<void()>& poll) {
   std::vector<exchange::Schedule> schedules(steps.size());
   std::vector<std::exception_ptr> errors(steps.size());
   // The longest steps first, so that no thread is left alone with one at the end.
@@ -98,6 +98,7 @@ std::vector<exchange::Schedule> schedule_steps(const std::vector<ExchangeStep>& 
         for (std::size_t k = next++; k < order.size(); k = next++) {
           const std::size_t i = order[k];
           try {
+            if (poll) poll();
             schedules[i] = schedule_step(steps[i], allocation, platform);
           } catch (...) {
             errors[i] = std::current_exception();

@@ -18,9 +18,10 @@ namespace tessera::compiler {
                                                const Platform& platform);
 
 /// All steps, several at a time on threads; the result does not depend on how many. An error is that of the first step
-/// that has one.
+/// that has one. `poll` is called before each.
 [[nodiscard]] std::vector<exchange::Schedule> schedule_steps(const std::vector<ExchangeStep>& steps,
-                                                             const Allocation& allocation, const Platform& platform);
+                                                             const Allocation& allocation, const Platform& platform,
+                                                             const std::function<void()>& poll = {});
 
 /// Packet table of a host step by tile; empty where a tile has nothing to move.
 [[nodiscard]] std::vector<std::vector<std::uint64_t>> packet_tables(const Ir& ir, const HostStep& step,

@@ -155,41 +155,102 @@ void set_amp_limits(const Lowering& lowering, AmpTask& task) {
   const double sram = lowering.options().sram_bytes;
   task.tiles = lowering.options().tiles;
   task.weights_once = lowering.options().weights_once;
-  task.tile_bytes = static_cast<std::uint64_t>(sram * (task.weights_once ? kWorkOnce : kWork));
+  task.tile_bytes = lowering.amp_work_bytes();
   task.weight_bytes = static_cast<std::uint64_t>(sram * kMostWeights);
   task.weight_price = lowering.weight_price();
 }
 
-WeightPrice price_weights(const Model& model, const Options& options) {
-  if (options.weights_once) return {};
-  std::map<decltype(key_of(AmpTask())), std::pair<AmpTask, std::uint64_t>> tasks;  // and how many there are of each
-  double least = 0;
-  for (const Node& node : model.nodes) {
-    if (!weighs(model, node)) continue;
-    AmpTask task = task_of(model, node);
-    task.tiles = options.tiles;
-    task.tile_bytes = static_cast<std::uint64_t>(options.sram_bytes * kWork);
-    task.weight_bytes = static_cast<std::uint64_t>(options.sram_bytes * kMostWeights);
-    ++tasks.try_emplace(key_of(task), task, 0).first->second.second;
-    least += static_cast<double>(weight_bytes(model, node)) / options.tiles;
-  }
-  const double sram = options.sram_bytes;
-  const double budget =
-      options.frugal ? 1.05 * least : std::max(sram * kWeights, std::min(1.2 * least, sram * kMostWeights));
-  const auto held = [&](double price) {
-    double bytes = 0;
-    for (auto& [key, task] : tasks) {
-      task.first.weight_price = price;
-      bytes += static_cast<double>(plan_amp(task.first).weight_bytes * task.second);
+namespace {
+
+/// The products of a model with constant weights, and what they take of a tile.
+class Products {
+ public:
+  Products(const Model& model, const Options& options) : poll_(options.poll) {
+    for (const Node& node : model.nodes) {
+      if (!weighs(model, node)) continue;
+      AmpTask task = task_of(model, node);
+      task.tiles = options.tiles;
+      task.weights_once = options.weights_once;
+      task.weight_bytes = static_cast<std::uint64_t>(options.sram_bytes * kMostWeights);
+      ++tasks_.try_emplace(key_of(task), task, 0).first->second.second;
+      least_ += static_cast<double>(weight_bytes(model, node)) / options.tiles;
     }
-    return bytes;
+  }
+
+  /// One copy of all weights, spread evenly.
+  [[nodiscard]] double least() const { return least_; }
+
+  /// Weights that stay on a tile and work of the largest product, by plans at this price within this limit of work.
+  struct Held {
+    double weights = 0, work = 0;
   };
+  [[nodiscard]] Held held(double price, std::uint64_t limit) {
+    Held held;
+    for (auto& [key, counted] : tasks_) {
+      if (poll_) poll_();
+      auto& [task, count] = counted;
+      task.weight_price = price;
+      task.tile_bytes = limit;
+      const AmpPlan plan = plan_amp(task);
+      if (!task.weights_once) held.weights += static_cast<double>(plan.weight_bytes * count);
+      held.work = std::max(held.work, static_cast<double>(plan.work_bytes));
+    }
+    return held;
+  }
+
+  /// The limit of work, from `least` on, with which work and weights together take least.
+  [[nodiscard]] std::uint64_t thrifty_limit(double least) {
+    double best = 0, limit = least;
+    int worse = 0;
+    for (double at = least; worse < kWorse; at *= kWorkStep) {
+      const Held here = held(kHighestPrice, static_cast<std::uint64_t>(at));
+      ++worse;
+      if (best != 0 && here.weights + here.work >= best) continue;
+      best = here.weights + here.work;
+      limit = here.work;
+      worse = 0;
+    }
+    return static_cast<std::uint64_t>(limit);
+  }
+
+ private:
+  static constexpr double kWorkStep = 1.12;
+  static constexpr int kWorse = 4;  // steps without gain before the search ends
+  std::map<decltype(key_of(AmpTask())), std::pair<AmpTask, std::uint64_t>> tasks_;  // and how many there are of each
+  double least_ = 0;
+  const std::function<void()>& poll_;
+};
+
+}  // namespace
+
+WeightPrice price_weights(const Model& model, const Options& options) {
+  const double sram = options.sram_bytes;
   WeightPrice price;
-  double bytes = held(0);
+  price.work_bytes = static_cast<std::uint64_t>(sram * (options.weights_once ? kWorkOnce : kWork));
+  Products products(model, options);
+  const double least_work = products.held(0, 0).work;
+  if (options.weights_once) {
+    const auto least = static_cast<std::uint64_t>(least_work);
+    price.least = options.frugal || least >= price.work_bytes;
+    price.work_bytes = options.frugal ? least : std::max(price.work_bytes, least);
+    return price;
+  }
+  double budget = std::max(sram * kWeights, std::min(1.2 * products.least(), sram * kMostWeights));
+  const bool thrifty = options.frugal || least_work > static_cast<double>(price.work_bytes) ||
+                       products.held(kHighestPrice, price.work_bytes).weights > budget;
+  if (thrifty) {
+    price.work_bytes = products.thrifty_limit(std::max(least_work, 1.0));
+    budget = 1.05 * products.held(kHighestPrice, price.work_bytes).weights;
+    const double left = sram * (kWork + kWeights) - static_cast<double>(price.work_bytes);
+    price.least = options.frugal || left <= budget;
+    if (!price.least) budget = left;
+  }
+  double bytes = products.held(0, price.work_bytes).weights;
   if (bytes > budget) price.cycles = 1.0 / 64;
-  while (price.cycles > 0 && price.cycles < kHighestPrice && (bytes = held(price.cycles)) > budget)
+  while (price.cycles > 0 && price.cycles < kHighestPrice &&
+         (bytes = products.held(price.cycles, price.work_bytes).weights) > budget)
     price.cycles *= 1.25;
-  if (!options.frugal)
+  if (!thrifty)
     price.kept_bytes = static_cast<std::uint64_t>(std::clamp(sram * kMostWeights - bytes, 0.0, sram * kKept));
   return price;
 }

@@ -3,6 +3,10 @@
 // Weights stay resident, on every tile that uses them: a plan with smaller blocks of the field holds more copies and
 // moves less. So weights have a price, in cycles a byte, the same for all products of a model: the least at which what
 // they hold on a tile together stays within a budget. Memory then goes to the products that gain most by it.
+//
+// Work (operands, sums) has a fixed share of a tile. Where a product has no plan within it (large batches), or weights
+// no price that keeps them within theirs, the limit of work is the one with which weights of all products and the work
+// of the largest together take least: work is there once, weights add up.
 #pragma once
 
 #include <cstdint>
@@ -27,10 +31,13 @@ struct ConvTask {
 /// Fills tiles, memory limits and the price of weights.
 void set_amp_limits(const Lowering& lowering, AmpTask& task);
 
-/// The price of weights for a model, and what it leaves for patches of operands that keep their zeros.
+/// The price of weights for a model, what it leaves for patches of operands that keep their zeros, and what each product
+/// may take of a tile while it is computed.
 struct WeightPrice {
   double cycles = 0;             ///< a byte
   std::uint64_t kept_bytes = 0;  ///< of a tile
+  std::uint64_t work_bytes = 0;  ///< operands, sums and terms; with weights sent before each use these too
+  bool least = false;            ///< no other plans take less memory
 };
 [[nodiscard]] WeightPrice price_weights(const model::Model& model, const Options& options);
 

@@ -132,7 +132,10 @@ void estimate(const AmpTask& task, AmpPlan& plan) {
   const std::uint64_t sum_bytes = u(plan.groups * plan.out_sets * plan.sum_positions()) * 32;
   plan.bytes = plan.weight_bytes + sum_bytes + std::max(patch * 4, plan.bytes);
   const std::uint64_t resident = task.constant_weights && !task.weights_once ? plan.weight_bytes : 0;
-  plan.fits = plan.bytes - resident <= task.tile_bytes && resident <= task.weight_bytes;
+  const auto beyond = [](std::uint64_t bytes, std::uint64_t limit) { return bytes > limit ? bytes - limit : 0; };
+  plan.work_bytes = plan.bytes - resident;
+  plan.excess = beyond(plan.work_bytes, task.tile_bytes) + beyond(resident, task.weight_bytes);
+  plan.fits = plan.excess == 0;
   plan.cost = static_cast<double>(plan.cycles()) + task.weight_price * static_cast<double>(resident);
   const double all = static_cast<double>(task.groups * task.out_sets() * task.images * task.out_h * task.out_w) *
                      static_cast<double>(task.in_blocks()) * static_cast<double>(plan.taps.size()) *
@@ -142,8 +145,8 @@ void estimate(const AmpTask& task, AmpPlan& plan) {
 
 bool better(const AmpPlan& a, const AmpPlan& b) {
   if (a.fits != b.fits) return a.fits;
-  if (!a.fits) return a.bytes < b.bytes;
-  return a.cost < b.cost;
+  if (a.fits) return a.cost < b.cost;
+  return a.excess != b.excess ? a.excess < b.excess : a.bytes < b.bytes;
 }
 
 /// Blocks of the field: images, rows, columns.

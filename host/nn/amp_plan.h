@@ -90,6 +90,8 @@ struct AmpPlan {
 
   std::uint64_t compute_cycles = 0, exchange_cycles = 0, finish_cycles = 0;
   std::uint64_t bytes = 0, weight_bytes = 0;  ///< of a tile
+  std::uint64_t work_bytes = 0;               ///< without weights that stay there: only while the product is computed
+  std::uint64_t excess = 0;                   ///< bytes beyond tile_bytes and weight_bytes together
   double useful = 0;                          ///< useful steps over compute cycles
   double cost = 0;                            ///< cycles, and what the weights cost
   bool fits = false;
@@ -121,7 +123,7 @@ struct AmpFinishSlots {
 inline constexpr AmpFinishSlots kAmpFinish{53, 12, 10, 8, 4, 6};
 
 /// The plan of least estimated cycles, its weights paid for, among those within tile_bytes and weight_bytes; if there
-/// is none, of least bytes.
+/// is none, the one that is least beyond these.
 [[nodiscard]] AmpPlan plan_amp(const AmpTask& task);
 
 }  // namespace tessera::nn

@@ -215,7 +215,7 @@ HomeLayout planned_amp(Lowering& lowering, const Node& node, AmpProduct& product
       static_cast<Index>(result_block(product.result_type(), static_cast<std::uint64_t>(task.out_channels * groups))) / 8;
   task.addend = product.addend.has_value();
   const AmpPlan plan = plan_amp(task);
-  if (!plan.fits && plan.bytes > lowering.options().sram_bytes)
+  if (plan.bytes > lowering.refused_bytes())
     throw Error(Category::does_not_fit,
                 fmt::format("no partition of this product fits: {} bytes on a tile are needed, {} are there",
                             plan.bytes, lowering.options().sram_bytes),

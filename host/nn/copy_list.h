@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "host/nn/builder.h"
@@ -24,19 +25,11 @@ class CopyList {
   /// One copy to the flat elements of `to`.
   void emit(Builder& builder, graph::VariableId to, const std::string& name) const {
     if (runs_.empty()) return;
-    std::vector<graph::Run> from, into;
-    from.reserve(runs_.size());
-    into.reserve(runs_.size());
-    std::uint64_t begin = 0;
-    for (const Run& run : runs_) {
-      const auto count = static_cast<std::uint64_t>(run.count);
-      from.push_back({begin, count, run.from, run.source});
-      into.push_back({begin, count, to, run.target});
-      begin += count;
-    }
     const graph::Graph& graph = builder.graph();
-    const graph::Tensor src = graph::Tensor::of_runs(graph.variable(runs_.front().from).type, from);
-    builder.copy(src, graph::Tensor::of_runs(graph.variable(to).type, into), name);
+    // One side at a time: there may be millions of runs.
+    const graph::Tensor src = side(graph, [](const Run& run) { return std::make_pair(run.from, run.source); });
+    const graph::Tensor dst = side(graph, [&](const Run& run) { return std::make_pair(to, run.target); });
+    builder.copy(src, dst, name);
   }
 
  private:
@@ -44,6 +37,20 @@ class CopyList {
     graph::VariableId from;
     std::int64_t source, target, count;
   };
+  /// place(run): variable and first element.
+  template <typename F>
+  [[nodiscard]] graph::Tensor side(const graph::Graph& graph, F&& place) const {
+    std::vector<graph::Run> runs;
+    runs.reserve(runs_.size());
+    std::uint64_t begin = 0;
+    for (const Run& run : runs_) {
+      const auto [variable, first] = place(run);
+      runs.push_back({begin, static_cast<std::uint64_t>(run.count), variable, first});
+      begin += static_cast<std::uint64_t>(run.count);
+    }
+    return graph::Tensor::of_runs(graph.variable(runs.front().variable).type, runs);
+  }
+
   std::vector<Run> runs_;
 };
 

@@ -50,6 +50,7 @@ class Assembly {
       lowered_.taps.push_back(binding(whole_.value(id), step_.value(id), lowered_.batch > 0));
     lowered_.notes = std::move(lowering_.notes());
     lowered_.places = lowering_.places();
+    lowered_.least_memory = lowering_.least_memory();
   }
 
  private:

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -23,9 +24,12 @@ struct Options {
   /// Constant weights of products on the AMP unit lie once, spread over all tiles, and are sent to the tiles that use
   /// them before each use; else resident copies.
   bool weights_once = false;
-  bool frugal = false;      ///< hardly more than one resident copy of weights, and no patches that keep their zeros
-  bool outline = true;     ///< repeated clusters of nodes become one function that is called (host/nn/clusters.h)
+  bool frugal = false;      ///< least memory of weights and work together, and no patches that keep their zeros
+  bool oversized = false;   ///< products that no plan fits into a tile are lowered all the same, to measure them
+  bool outline = true;      ///< repeated clusters of nodes become one function that is called (host/nn/clusters.h)
   bool tap_nodes = false;  ///< tap every node's result (--check); what only views another one is left out
+  /// Called between nodes and plans; what it throws ends the lowering.
+  std::function<void()> poll{};
 };
 
 /// A stream and the model's tensor that it carries.
@@ -64,6 +68,7 @@ struct Lowered {
   std::vector<Binding> taps;             ///< values that are tapped, without streams; rows as for outputs
   std::vector<PlanNote> notes;
   std::vector<NodePlace> places{};  ///< one for each node of the model, in its order
+  bool least_memory = false;        ///< of products: Options::frugal would give no other plans
 };
 
 /// Throws Error: unsupported (all nodes that have no lowering), does_not_fit (no plan within the memory of a tile).

@@ -56,6 +56,8 @@ void Lowering::run() {
   check();
   const WeightPrice price = price_weights(model_, options_);
   weight_price_ = price.cycles;
+  amp_work_bytes_ = price.work_bytes;
+  least_memory_ = price.least;
   builder_.kept_patches().left = price.kept_bytes;
   auto cluster = clusters.begin();
   for (std::size_t i = 0; i < model_.nodes.size();) {
@@ -77,6 +79,7 @@ void Lowering::run() {
 void Lowering::plan_as(const Lowering& other) {
   fusion_ = other.fusion_;
   weight_price_ = other.weight_price_;
+  amp_work_bytes_ = other.amp_work_bytes_;
   builder_.kept_patches() = other.builder_.kept_patches();
   for (auto& [key, patch] : builder_.kept_patches().patches) patch.reset();  // of another graph
 }
@@ -91,6 +94,7 @@ void Lowering::place_nodes(std::size_t first, std::size_t length, std::size_t co
 }
 
 void Lowering::lower_one(std::size_t index) {
+  if (options_.poll) options_.poll();
   if (fusion_ && fusion_->inside(index)) return;
   const Fused* fused = fusion_ ? fusion_->ending_at(index) : nullptr;
   const Node& node = model_.nodes[fused != nullptr ? fused->head : index];

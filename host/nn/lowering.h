@@ -69,6 +69,14 @@ class Lowering {
   [[nodiscard]] std::uint64_t all_weight_bytes() const { return all_weight_bytes_; }
   /// Price of weights on a tile, cycles a byte (amp_limits.h).
   [[nodiscard]] double weight_price() const { return weight_price_; }
+  /// What a product on the AMP unit may take of a tile besides resident weights.
+  [[nodiscard]] std::uint64_t amp_work_bytes() const { return amp_work_bytes_; }
+  /// Products are planned for least memory.
+  [[nodiscard]] bool least_memory() const { return least_memory_; }
+  /// Bytes of a tile beyond which the plan of one product is refused.
+  [[nodiscard]] std::uint64_t refused_bytes() const {
+    return options_.oversized ? ~std::uint64_t{0} : options_.sram_bytes;
+  }
 
  private:
   void check() const;
@@ -86,6 +94,8 @@ class Lowering {
   std::vector<model::ValueId> tapped_;
   std::uint64_t all_weight_bytes_ = 0;
   double weight_price_ = 0;
+  std::uint64_t amp_work_bytes_ = 0;
+  bool least_memory_ = false;
   std::shared_ptr<const Fusion> fusion_;  ///< null: none
 };
 

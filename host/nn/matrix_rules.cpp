@@ -33,7 +33,7 @@ class Products {
         lowering_.all_weight_bytes() == 0 ? 0 : budget * own / static_cast<double>(lowering_.all_weight_bytes());
     const double weights = std::max(share, 1.25 * own / lowering_.options().tiles + 256);
     const double most = std::min(budget + weights, lowering_.options().sram_bytes * kMostShare);
-    return {static_cast<std::uint64_t>(most), static_cast<std::uint64_t>(weights), lowering_.options().sram_bytes};
+    return {static_cast<std::uint64_t>(most), static_cast<std::uint64_t>(weights), lowering_.refused_bytes()};
   }
 
   std::vector<Tensor> products(const Node& node, const std::vector<MatmulOperands>& list) {

@@ -410,7 +410,8 @@ class Recurrence {
     if (type_ == graph::Type::f32) {
       std::string note;
       const auto sram = lowering_.options().sram_bytes;
-      return lower_matmuls(builder_, {product}, {sram / 2, sram / 4, sram}, node_.name + " input product", note)[0];
+      return lower_matmuls(builder_, {product}, {sram / 2, sram / 4, lowering_.refused_bytes()},
+                           node_.name + " input product", note)[0];
     }
     AmpMatmul given;
     given.a = product.a;

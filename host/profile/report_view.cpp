@@ -204,7 +204,8 @@ Json read_report(const std::string& path) {
   if (!stream)
     throw Error(Category::usage, "there is no report", file, "tessera run MODEL --report DIR writes DIR/report.json");
   Json report = Json::parse(stream, nullptr, false);
-  if (!report.is_object() || !(report.contains("cycle_profile") || report.contains("compiler")))
+  if (!report.is_object() ||
+      !(report.contains("cycle_profile") || report.contains("compiler") || report.contains("error")))
     throw Error(Category::usage, "this is no report of a run", file,
                 "tessera run MODEL --report DIR writes DIR/report.json");
   return report;
