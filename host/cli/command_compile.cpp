@@ -139,7 +139,12 @@ void add_exec_command(CLI::App& app, Context& context) {
                 sub.add_option("FILE", options->file, "Executable of tessera compile")->required();
                 options->inputs.add_to(sub);
                 options->machine.platform.clear();  // the executable knows its own
-                sub.add_flag("--check", options->machine.check_races, "Look for races between the contexts of a tile");
+                CLI::Option* const check = sub.add_flag("--check", options->machine.check_races,
+                                                        "Look for races between the contexts of a tile, in all tiles");
+                sub.add_option("--race-tiles", options->machine.race_tiles,
+                               "With --check: in at most so many tiles of an IPU, spread evenly; 0 is all")
+                    ->type_name("N")
+                    ->needs(check);
                 options->results.add_to(sub);
                 options->machine.add_to(sub);
                 return [options](Context& c) { return run_exec(c, *options); };

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "host/cli/commands.h"
 #include "host/cli/device_flow.h"
 #include "host/cli/model_inputs.h"
@@ -28,6 +30,7 @@ struct RunOptions {
   bool check = false;
   bool check_outputs = false;
   bool no_races = false, all_races = false;
+  std::optional<unsigned> race_tiles;
   ResultOptions results;
   NetworkReportOptions network;
 };
@@ -39,8 +42,8 @@ constexpr unsigned kRaceTiles = 64;
 /// The machine of a run, with or without a check of results.
 MachineOptions machine_options(const RunOptions& options, bool check) {
   MachineOptions machine = options.machine;
-  machine.check_races = options.all_races || (check && !options.no_races);
-  machine.race_tiles = options.all_races ? 0 : kRaceTiles;
+  machine.check_races = options.all_races || options.race_tiles || (check && !options.no_races);
+  machine.race_tiles = options.all_races ? 0 : options.race_tiles.value_or(kRaceTiles);
   return machine;
 }
 
@@ -115,34 +118,41 @@ int run_command(Context& context, const RunOptions& options) {
 }  // namespace
 
 void add_run_command(CLI::App& app, Context& context) {
-  add_command(
-      app, context, "run", "Compile an ONNX model, run it on the modelled machine and verify the results",
-      "tessera run host/examples/digits/digits.onnx --inputs host/examples/digits --platform pocket --check",
-      [](CLI::App& sub) -> Body {
-        auto options = std::make_shared<RunOptions>();
-        sub.add_option("MODEL", options->model, "ONNX file, or example:NAME?key=value,... (tessera examples)")
-            ->required();
-        options->inputs.add_to(sub);
-        sub.add_flag("--synthetic", options->synthetic, "Draw all inputs from --seed instead of reading files");
-        sub.add_flag("--check", options->check,
-                     fmt::format("Read the result of every node and compare it and the outputs with the reference; "
-                                 "look for races between the contexts of a tile, in at most {} tiles of an IPU",
-                                 kRaceTiles));
-        sub.add_flag("--check-outputs", options->check_outputs,
-                     "The same for the outputs alone, of the program as it is without --check");
-        CLI::Option* const all_races =
-            sub.add_flag("--race-check", options->all_races,
-                         "Look for races in all tiles, with a check or without: slow on large machines");
-        sub.add_flag("--no-race-check", options->no_races, "With a check: do not look for races")->excludes(all_races);
-        sub.add_flag("--nodes", options->network.nodes, "Print cycles and work of each node that multiplies");
-        options->compile.add_to(sub);
-        options->results.add_to(sub);
-        options->machine.add_to(sub);
-        return [options, &sub](Context& c) {
-          if (sub.count("--platform") == 0) options->machine.platform = default_platform(options->model);
-          return run_command(c, *options);
-        };
-      });
+  add_command(app, context, "run", "Compile an ONNX model, run it on the modelled machine and verify the results",
+              "tessera run host/examples/digits/digits.onnx --inputs host/examples/digits --platform pocket --check",
+              [](CLI::App& sub) -> Body {
+                auto options = std::make_shared<RunOptions>();
+                sub.add_option("MODEL", options->model, "ONNX file, or example:NAME?key=value,... (tessera examples)")
+                    ->required();
+                options->inputs.add_to(sub);
+                sub.add_flag("--synthetic", options->synthetic, "Draw all inputs from --seed instead of reading files");
+                sub.add_flag(
+                    "--check", options->check,
+                    fmt::format("Read the result of every node and compare it and the outputs with the reference; "
+                                "look for races between the contexts of a tile, in at most {} tiles of an IPU",
+                                kRaceTiles));
+                sub.add_flag("--check-outputs", options->check_outputs,
+                             "The same for the outputs alone, of the program as it is without --check");
+                CLI::Option* const all_races =
+                    sub.add_flag("--race-check", options->all_races,
+                                 "Look for races in all tiles, with a check or without: slow on large machines");
+                CLI::Option* const race_tiles =
+                    sub.add_option("--race-tiles", options->race_tiles,
+                                   "Look for races in at most so many tiles of an IPU, spread evenly; 0 is all")
+                        ->type_name("N")
+                        ->excludes(all_races);
+                sub.add_flag("--no-race-check", options->no_races, "With a check: do not look for races")
+                    ->excludes(all_races)
+                    ->excludes(race_tiles);
+                sub.add_flag("--nodes", options->network.nodes, "Print cycles and work of each node that multiplies");
+                options->compile.add_to(sub);
+                options->results.add_to(sub);
+                options->machine.add_to(sub);
+                return [options, &sub](Context& c) {
+                  if (sub.count("--platform") == 0) options->machine.platform = default_platform(options->model);
+                  return run_command(c, *options);
+                };
+              });
 }
 
 }  // namespace tessera::cli

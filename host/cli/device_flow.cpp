@@ -178,7 +178,7 @@ void tell_unchecked(Context& context, const Machine& machine) {
   const unsigned looked = machine.race_tiles(), all = machine.platform().tiles;
   if (!machine.checks_races() || looked == all) return;
   context.print(
-      fmt::format("races       looked for in {} of the {} tiles of an IPU; --race-check does in all", looked, all));
+      fmt::format("races       looked for in {} of the {} tiles of an IPU; --race-tiles 0 does in all", looked, all));
 }
 
 /// "16 tiles", or "1216 tiles on 1 of 2 IPUs".

@@ -176,7 +176,7 @@ std::unique_ptr<TileModel> Machine::make_rtl(const TileConfig& config) {
 std::unique_ptr<TileModel> Machine::make_tile(const TileConfig& config, TileMode mode) {
   if (mode == TileMode::rtl) return make_rtl(config);
   auto tlm = std::make_unique<TlmTile>(config, code_);
-  if (options_.check_races && in_spread(config.tile, platform_.tiles, race_tiles())) {
+  if (options_.check_races && in_spread(config.tile, platform_.tiles, race_tiles(), config.ipu)) {
     tlm->watch_races([this](const TileRace& race) {
       const std::lock_guard<std::mutex> lock(races_mutex_);
       races_.push_back(race);
@@ -217,8 +217,24 @@ std::string Machine::text(const TileRace& race) const {
                                       : "reads",
                        access.pc, symbol.empty() ? "" : " (" + symbol + ")");
   };
-  return fmt::format("race on byte 0x{:05x} of IPU {} tile {}: {}, {}, and nothing orders the two", race.address,
-                     race.ipu, race.tile, side(race.first), side(race.second));
+  std::string text = fmt::format("race on byte 0x{:05x} of IPU {} tile {}: {}, {}, and nothing orders the two",
+                                 race.address, race.ipu, race.tile, side(race.first), side(race.second));
+  std::string before;
+  for (const TileRace::Access* access : {&race.first, &race.second}) {
+    driver::ExceptionInfo place;
+    place.ipu = race.ipu;
+    place.tile = race.tile;
+    place.context = access->context;
+    place.pc = access->pc;
+    // In the loop over AMP vertices the step is where that was called.
+    const std::string routine =
+        symbol({static_cast<std::uint16_t>(race.ipu), static_cast<std::uint16_t>(race.tile)}, race.supervisor_pc);
+    place.supervisor_pc = routine.rfind(kFirmwareAmp, 0) == 0 ? race.supervisor_return : race.supervisor_pc;
+    const std::string vertices = engine::describe_vertices(executable_, place);
+    if (vertices != before) text += vertices;
+    before = vertices;
+  }
+  return text;
 }
 
 std::string Machine::caller_text(TileRef tile, Address pc) const {

@@ -72,7 +72,7 @@ class Machine {
   [[nodiscard]] bool checks_races() const { return options_.check_races; }
   /// In how many tiles of each IPU they are looked for, if at all; none is in those of them that are RTL alone.
   [[nodiscard]] unsigned race_tiles() const;
-  /// One sentence on a race, with both places in the program's terms.
+  /// A race with both places in the program's terms: pcs, vertices and the step.
   [[nodiscard]] std::string text(const TileRace& race) const;
 
   /// Symbol, source line and step at a pc; empty if nothing is known.

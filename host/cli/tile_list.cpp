@@ -65,8 +65,17 @@ std::vector<TileRef> parse_tile_list(const std::string& text, unsigned ipus, uns
   return list;
 }
 
-bool in_spread(unsigned tile, unsigned tiles, unsigned count) {
-  return count >= tiles || std::uint64_t{tile} * count % tiles < count;
+bool in_spread(unsigned tile, unsigned tiles, unsigned count, unsigned ipu) {
+  if (count >= tiles) return true;
+  if (count == 0) return false;
+  // Part k begins at the first tile t with t * count >= k * tiles.
+  const std::uint64_t part = std::uint64_t{tile} * count / tiles;
+  const auto begin_of = [&](std::uint64_t k) { return (k * tiles + count - 1) / count; };
+  const std::uint64_t begin = begin_of(part), size = begin_of(part + 1) - begin;
+  constexpr std::uint32_t kGoldenSection = 0x9E3779B9;  // of 2^32
+  const std::uint64_t fraction = static_cast<std::uint32_t>(part) * kGoldenSection;
+  const std::uint64_t place = part > 0 && part + 1 == count ? size - 1 : fraction * size >> 32;
+  return tile - begin == (place + ipu) % size;
 }
 
 }  // namespace tessera::cli

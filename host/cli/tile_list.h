@@ -15,8 +15,10 @@ namespace tessera::cli {
 /// duplicates. Throws Error (usage) that names the part which is wrong and the valid range.
 std::vector<TileRef> parse_tile_list(const std::string& text, unsigned ipus, unsigned tiles);
 
-/// Whether `tile` is among `count` of an IPU's `tiles` that are spread evenly, tile 0 the first of them. All are if
-/// count is at least `tiles`.
-[[nodiscard]] bool in_spread(unsigned tile, unsigned tiles, unsigned count);
+/// Whether `tile` is among `count` of an IPU's `tiles` that are spread evenly: one of each `count`-th part, all are if
+/// count is at least `tiles`. What is laid out over tiles repeats at even distances, so the places within the parts are
+/// uneven (multiples of the golden section). IPU 0 has its first and its last tile among them; every IPU after it looks
+/// one tile further within each part, so that as many IPUs as a part has tiles look at all of them.
+[[nodiscard]] bool in_spread(unsigned tile, unsigned tiles, unsigned count, unsigned ipu = 0);
 
 }  // namespace tessera::cli

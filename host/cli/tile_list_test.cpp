@@ -35,22 +35,47 @@ TEST(TileList, RefusesWhatItCannotRead) {
   }
 }
 
-TEST(TileSpread, HasSoManyAtEvenDistances) {
+std::vector<unsigned> spread(unsigned tiles, unsigned count, unsigned ipu = 0) {
+  std::vector<unsigned> members;
+  for (unsigned t = 0; t < tiles; ++t)
+    if (in_spread(t, tiles, count, ipu)) members.push_back(t);
+  return members;
+}
+
+TEST(TileSpread, HasOneOfEachPart) {
   for (const unsigned tiles : {1U, 2U, 16U, 63U, 64U, 65U, 100U, 1216U, 4095U}) {
     for (const unsigned count : {1U, 7U, 64U, 1216U, 5000U}) {
-      std::vector<unsigned> members;
-      for (unsigned t = 0; t < tiles; ++t)
-        if (in_spread(t, tiles, count)) members.push_back(t);
-      const unsigned expected = std::min(tiles, count);
-      ASSERT_EQ(members.size(), expected) << count << " of " << tiles;
-      EXPECT_EQ(members.front(), 0U);
-      for (std::size_t k = 1; k < members.size(); ++k) {
-        const unsigned distance = members[k] - members[k - 1];
-        EXPECT_TRUE(distance == tiles / expected || distance == (tiles + expected - 1) / expected)
-            << count << " of " << tiles << ": " << members[k - 1] << " and " << members[k];
+      for (const unsigned ipu : {0U, 1U, 15U}) {
+        const std::vector<unsigned> members = spread(tiles, count, ipu);
+        const unsigned expected = std::min(tiles, count);
+        ASSERT_EQ(members.size(), expected) << count << " of " << tiles;
+        for (unsigned k = 0; k < expected; ++k)
+          EXPECT_EQ(std::uint64_t{members[k]} * expected / tiles, k) << count << " of " << tiles << ", IPU " << ipu;
+        if (ipu > 0) continue;
+        EXPECT_EQ(members.front(), 0U);
+        EXPECT_EQ(members.back(), count == 1 ? 0 : tiles - 1);
       }
     }
   }
+}
+
+TEST(TileSpread, SeesEveryColumnOfEveryLayout) {
+  // Of 1216 = 64 * 19 tiles laid out in rows of n, 64 at an even distance of 19 stand in one column of 19.
+  const std::vector<unsigned> members = spread(1216, 64);
+  for (const unsigned n : {2U, 3U, 4U, 5U, 6U, 7U, 8U, 9U, 10U, 11U, 12U, 13U, 14U, 15U, 16U, 17U, 19U, 32U}) {
+    std::vector<unsigned> columns(n);
+    for (const unsigned t : members) ++columns[t % n];
+    EXPECT_GT(*std::min_element(columns.begin(), columns.end()), 0U) << "a column of " << n;
+    // .. and none has more than four times its share.
+    EXPECT_LE(*std::max_element(columns.begin(), columns.end()), 4 * (64 / n)) << "a column of " << n;
+  }
+}
+
+TEST(TileSpread, ManyIpusSeeAllTiles) {
+  std::vector<unsigned> seen(1216);
+  for (unsigned ipu = 0; ipu < 19; ++ipu)
+    for (const unsigned t : spread(1216, 64, ipu)) ++seen[t];
+  EXPECT_EQ(seen, std::vector<unsigned>(1216, 1));
 }
 
 }  // namespace

@@ -321,6 +321,11 @@ std::string describe(const Executable& executable, const ExceptionInfo& info) {
   return text;
 }
 
+std::string describe_vertices(const Executable& executable, const ExceptionInfo& info) {
+  const Program* program = program_of(executable, info.ipu);
+  return program == nullptr ? std::string() : vertices(*program, info) + program_path(*program, info);
+}
+
 std::string describe_descriptor(const Executable& executable, unsigned ipu, unsigned tile, Address descriptor) {
   const Program* program = program_of(executable, ipu);
   const executable::TileTable* table =

@@ -37,8 +37,8 @@ struct Printed {
 [[nodiscard]] std::string to_text(const Printed& printed, std::size_t limit = 64);
 
 struct Options {
-  std::uint64_t service_ns = 2000;             ///< simulated host time for a step whose data is not prefetched
-  std::uint64_t prefetched_ns = 300;           ///< the same when every input stream of the step was served before, or ahead
+  std::uint64_t service_ns = 2000;    ///< simulated host time for a step whose data is not prefetched
+  std::uint64_t prefetched_ns = 300;  ///< the same when every input stream of the step was served before, or ahead
   std::uint64_t limit_ns = ~std::uint64_t{0};  ///< simulated time the run may take; then Error(no_progress)
   /// Called after each host step: (steps served, step's path).
   std::function<void(std::uint64_t, const std::string&)> progress;
@@ -71,7 +71,8 @@ class Engine {
   void connect(const std::string& stream, Sink sink);
 
   /// Runs an entry point to its end; may be called again, tensors keep what they hold. Throws Error: device_exception,
-  /// no_progress, usage (unconnected stream), wrong_result (the program aborts, with its message); after an error of the device only load() helps.
+  /// no_progress, usage (unconnected stream), wrong_result (the program aborts, with its message); after an error of
+  /// the device only load() helps.
   RunResult run(const std::string& entry = "main");
 
   /// Tensor by name, row-major bytes; the program stands (loaded and not started, or ended). Throws Error(usage) for an
@@ -124,6 +125,11 @@ class Engine {
 /// Text for a device exception: cause, tile, context, pc with symbol, vertex candidates, compute set, program path, or
 /// exchange phase and tensors for exchange faults.
 [[nodiscard]] std::string describe(const executable::Executable& executable, const driver::ExceptionInfo& info);
+
+/// Of that the lines, each with a newline before it, that say which vertices and which step a worker at a pc was
+/// working for (or for the supervisor, which step); empty if that is not known.
+[[nodiscard]] std::string describe_vertices(const executable::Executable& executable,
+                                            const driver::ExceptionInfo& info);
 
 /// The exchange phase and the words that a descriptor of a tile's table stands for, two indented lines; empty if the
 /// address is in none of its tables.

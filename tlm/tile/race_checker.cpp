@@ -54,25 +54,88 @@ void RaceChecker::fetch(const RetireRecord& record) {
   const auto mask = static_cast<std::uint8_t>(0xfu << (record.pc & 7));
   const std::uint32_t epoch = seen_[record.context][record.context];
   Fetched& lately = fetched_[record.context][doubleword / 8 % kFetched];
-  if (lately.doubleword == doubleword && lately.epoch == epoch && (lately.mask & mask) == mask) return;
+  const bool same = lately.doubleword == doubleword && lately.epoch == epoch && lately.generation == generation_;
+  if (same && (lately.mask & mask) == mask) return;
   touch(record, record.pc, 4, false, true);
-  const bool same = lately.doubleword == doubleword && lately.epoch == epoch;
-  lately = {doubleword, epoch, static_cast<std::uint8_t>(same ? lately.mask | mask : mask)};
+  lately = {doubleword, generation_, epoch, static_cast<std::uint8_t>(same ? lately.mask | mask : mask)};
 }
 
 void RaceChecker::touch(const RetireRecord& record, Address address, unsigned bytes, bool write, bool fetch) {
   // Accesses are aligned to their size, so none crosses a doubleword.
   const auto mask = static_cast<std::uint8_t>(((1u << bytes) - 1) << (address & 7));
   touch_doubleword(record.cycle, address & ~7u,
-                   {mask, record.context, write, fetch, seen_[record.context][record.context], record.pc});
+                   {mask, record.context, write, fetch, seen_[record.context][record.context], record.pc, kNone});
+}
+
+std::size_t RaceChecker::place(Address doubleword) const {
+  const std::size_t mask = slots_.size() - 1;
+  std::size_t at = (doubleword / 8 * 0x9E3779B1u >> 7) & mask;
+  while (slots_[at].generation == generation_ && slots_[at].doubleword != doubleword) at = (at + 1) & mask;
+  return at;
+}
+
+void RaceChecker::grow() {
+  std::vector<Slot> old(std::max<std::size_t>(256, 2 * slots_.size()));
+  old.swap(slots_);
+  for (const Slot& slot : old)
+    if (slot.generation == generation_) slots_[place(slot.doubleword)] = slot;
+}
+
+RaceChecker::Slot& RaceChecker::slot(Address doubleword) {
+  if (2 * used_ >= slots_.size()) grow();
+  Slot& slot = slots_[place(doubleword)];
+  if (slot.generation != generation_) {
+    slot = {doubleword, generation_};
+    ++used_;
+  }
+  return slot;
+}
+
+void RaceChecker::append(Slot& slot, const Access& access) {
+  std::uint32_t number = free_;
+  if (number == kNone) {
+    number = static_cast<std::uint32_t>(accesses_.size());
+    accesses_.push_back(access);
+  } else {
+    free_ = accesses_[number].next;
+    accesses_[number] = access;
+  }
+  (slot.last == kNone ? slot.first : accesses_[slot.last].next) = number;
+  slot.last = number;
+}
+
+void RaceChecker::remove_covered(Slot& slot, const Access& now) {
+  std::uint32_t kept = kNone;
+  for (std::uint32_t number = slot.first, next = kNone; number != kNone; number = next) {
+    Access& a = accesses_[number];
+    next = a.next;
+    if (a.context != now.context || a.write != now.write || (a.mask & ~now.mask) != 0) {
+      kept = number;
+      continue;
+    }
+    (kept == kNone ? slot.first : accesses_[kept].next) = next;
+    a.next = free_;
+    free_ = number;
+  }
+  slot.last = kept;
+}
+
+void RaceChecker::forget_all() {
+  ++generation_;  // 2^32 syncs are more than a tile lives to see
+  used_ = 0;
+  accesses_.clear();
+  free_ = kNone;
 }
 
 void RaceChecker::touch_doubleword(Cycle cycle, Address doubleword, const Access& now) {
-  std::vector<Access>& accesses = doublewords_[doubleword];
-  bool known = false;
-  for (const Access& before : accesses) {
+  Slot& touched = slot(doubleword);
+  bool known = false, covers = false;
+  for (std::uint32_t number = touched.first; number != kNone; number = accesses_[number].next) {
+    const Access& before = accesses_[number];
     if (before.context == now.context) {
-      known = known || (before.write == now.write && before.epoch == now.epoch && (now.mask & ~before.mask) == 0);
+      if (before.write != now.write) continue;
+      known = known || (before.epoch == now.epoch && (now.mask & ~before.mask) == 0);
+      covers = covers || (before.mask & ~now.mask) == 0;
       continue;
     }
     const std::uint8_t common = before.mask & now.mask;
@@ -88,11 +151,8 @@ void RaceChecker::touch_doubleword(Cycle cycle, Address doubleword, const Access
   if (known) return;
   // What covers an older access of the same context and kind is enough to know: whoever is ordered behind it is
   // ordered behind the older one.
-  const auto covered = [&now](const Access& a) {
-    return a.context == now.context && a.write == now.write && (a.mask & ~now.mask) == 0;
-  };
-  accesses.erase(std::remove_if(accesses.begin(), accesses.end(), covered), accesses.end());
-  accesses.push_back(now);
+  if (covers) remove_covered(touched, now);
+  append(touched, now);
 }
 
 void RaceChecker::waited(std::uint8_t workers) {
@@ -101,10 +161,7 @@ void RaceChecker::waited(std::uint8_t workers) {
     for (unsigned d = 0; d < 7; ++d) seen_[0][d] = std::max(seen_[0][d], seen_[w][d]);
   }
   // Whatever comes now is ordered behind all that was: of the supervisor itself, or of a worker that it starts.
-  if (workers == 0x3f) {
-    doublewords_.clear();
-    fetched_ = {};
-  }
+  if (workers == 0x3f) forget_all();
 }
 
 void RaceChecker::started(unsigned worker) {

@@ -4,9 +4,9 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 #include "hw/types.h"
@@ -26,6 +26,7 @@ struct TileRace {
   Cycle cycle = 0;      ///< issue cycle of the later access
   Address address = 0;  ///< lowest byte of those in common
   Access first, second;
+  Address supervisor_pc = 0, supervisor_return = 0;  ///< pc and x1 of the supervisor at that time
 };
 
 class RaceChecker {
@@ -37,6 +38,7 @@ class RaceChecker {
   [[nodiscard]] const std::optional<TileRace>& race() const { return race_; }
 
  private:
+  static constexpr std::uint32_t kNone = 0xFFFFFFFF;
   /// What one context did to some bytes of a doubleword, the last time that it did so.
   struct Access {
     std::uint8_t mask;
@@ -44,22 +46,42 @@ class RaceChecker {
     bool write, fetch;
     std::uint32_t epoch;  ///< of the context
     Address pc;
+    std::uint32_t next;  ///< access to the same doubleword that came after it; of a free one the next free
+  };
+  /// A place of the table of doublewords: in use if its generation is the table's.
+  struct Slot {
+    Address doubleword = 0;
+    std::uint32_t generation = 0;
+    std::uint32_t first = kNone, last = kNone;  ///< accesses, oldest first
   };
   void fetch(const RetireRecord& record);
   void touch(const RetireRecord& record, Address address, unsigned bytes, bool write, bool fetch);
   void touch_doubleword(Cycle cycle, Address doubleword, const Access& now);
   void started(unsigned worker);
+  Slot& slot(Address doubleword);
+  [[nodiscard]] std::size_t place(Address doubleword) const;
+  void grow();
+  void append(Slot& slot, const Access& access);
+  /// Takes out what `now` covers.
+  void remove_covered(Slot& slot, const Access& now);
+  void forget_all();
 
   /// seen_[c][d]: the last epoch of context d that is ordered before what c does now. A context's own epoch stands at
   /// [c][c]; it begins a new one whenever others may be ordered behind the old one.
   std::array<std::array<std::uint32_t, 7>, 7> seen_{
       {{1}, {0, 1}, {0, 0, 1}, {0, 0, 0, 1}, {0, 0, 0, 0, 1}, {0, 0, 0, 0, 0, 1}, {0, 0, 0, 0, 0, 0, 1}}};
-  std::unordered_map<Address, std::vector<Access>> doublewords_;
+  // Doublewords by open addressing. All is forgotten at every sync of the workers, so that must cost nothing.
+  std::vector<Slot> slots_;  ///< a power of two of them
+  std::size_t used_ = 0;     ///< of this generation
+  std::uint32_t generation_ = 1;
+  std::vector<Access> accesses_;
+  std::uint32_t free_ = kNone;  ///< first of the free ones among them
   /// What a context fetched lately, by doubleword: the same again in the same epoch tells nothing new. A write of
   /// another context in between was compared with the first fetch; ordered behind it, it could only be where the
   /// context had ended its epoch.
   struct Fetched {
     Address doubleword = 1;  ///< 1: nothing
+    std::uint32_t generation = 0;
     std::uint32_t epoch = 0;
     std::uint8_t mask = 0;
   };

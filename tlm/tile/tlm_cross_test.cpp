@@ -63,21 +63,28 @@ void expect_same(const std::vector<TileStop>& a, const std::vector<TileStop>& b,
   }
 }
 
-/// Seeds first..first+count: fast, fast with random limits, exact. `all` adds up what the exact runs retired.
+/// Seeds first..first+count: fast, fast with random limits, exact, exact in search of races, of which there are none.
+/// `all` adds up what the exact runs retired.
 void compare(unsigned first, unsigned count, NullObserver& all) {
   TileConfig config;
   config.sram_bytes = kRandomBytes;
   auto cache = std::make_shared<CodeCache>();
   for (unsigned seed = first; seed < first + count; ++seed) {
-    TlmTile fast(config, cache), chopped(config, cache), exact(config, cache);
-    for (TlmTile* tile : {&fast, &chopped, &exact}) ASSERT_NO_FATAL_FAILURE(load_random_programs(*tile, seed));
+    TlmTile fast(config, cache), chopped(config, cache), exact(config, cache), watched(config, cache);
+    for (TlmTile* tile : {&fast, &chopped, &exact, &watched})
+      ASSERT_NO_FATAL_FAILURE(load_random_programs(*tile, seed));
     exact.observe(&all);
+    bool race = false;
+    watched.watch_races([&race](const TileRace&) { race = true; });
     std::mt19937 limits(seed);
     const auto reference = run(exact, nullptr);
     ASSERT_NO_FATAL_FAILURE(expect_same(run(fast, nullptr), reference, seed));
     ASSERT_NO_FATAL_FAILURE(expect_same(run(chopped, &limits), reference, seed));
+    ASSERT_NO_FATAL_FAILURE(expect_same(run(watched, nullptr), reference, seed));
+    ASSERT_FALSE(race) << "seed " << seed;
     ASSERT_NO_FATAL_FAILURE(expect_same(fast, exact, seed));
     ASSERT_NO_FATAL_FAILURE(expect_same(chopped, exact, seed));
+    ASSERT_NO_FATAL_FAILURE(expect_same(watched, exact, seed));
   }
 }
 

@@ -92,6 +92,8 @@ void TlmTile::tell(const RetireRecord& record) {
   TileRace race = *races_->race();
   race.ipu = config_.ipu;
   race.tile = config_.tile;
+  race.supervisor_pc = contexts_[0].pc;
+  race.supervisor_return = contexts_[0].x[1];
   races_.reset();
   race_found_(race);
 }

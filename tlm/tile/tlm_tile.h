@@ -179,6 +179,8 @@ class TlmTile final : public TileModel {
 
   // AUX of Xtile (tlm_vector.cpp).
   Outcome execute_vector(TileContext& c, const Decoded& in, Step& step);
+  /// The same bits by host vectors, for steps whose records nobody reads for values.
+  void execute_vector_unseen(TileContext& c, const Decoded& in, Step& step);
   Outcome load_weights(Step& step);
 
   // CSRs (tlm_csr.cpp).

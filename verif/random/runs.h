@@ -20,8 +20,8 @@ namespace tessera::random {
 /// First difference of two ways to run a program; nothing if they agree. "does not end" is one too.
 using Compare = std::function<std::optional<std::string>(const Program&)>;
 
-/// Runs fast and exact TLM and compares stops, states and memory. The exact one reports to `observer`; its coverage is
-/// collected if there are totals.
+/// Runs exact TLM, fast TLM and TLM in search of races, and compares stops, states and memory. The exact one reports to
+/// `observer`; its coverage is collected if there are totals.
 [[nodiscard]] std::optional<std::string> compare_fast_exact(const Program& program, std::uint64_t seed,
                                                             RetireObserver* observer,
                                                             const std::shared_ptr<coverage::Totals>& totals);

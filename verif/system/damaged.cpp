@@ -11,9 +11,9 @@ namespace tessera::test {
 
 using executable::Program;
 
-DamagedDigits::DamagedDigits(const std::string& directory) : directory_(directory) {
+DamagedDigits::DamagedDigits(const std::string& directory, const std::string& platform) : directory_(directory) {
   const Outcome outcome = tessera({"compile", source_path("host/examples/digits/digits.onnx"), "--shape",
-                                   "images=599,64", "--platform", "pocket", "-o", compiled()});
+                                   "images=599,64", "--platform", platform, "-o", compiled()});
   if (outcome.exit_code != 0) throw std::runtime_error("digits do not compile: " + outcome.err);
   executable_ = executable::read_file(compiled());
   gather_transfers();

@@ -38,7 +38,7 @@ struct Vertices {
 class DamagedDigits {
  public:
   /// Compiles with `tessera compile` into `directory`; throws std::runtime_error if that fails.
-  explicit DamagedDigits(const std::string& directory);
+  explicit DamagedDigits(const std::string& directory, const std::string& platform = "pocket");
 
   /// The compiled file as `tessera compile` wrote it.
   [[nodiscard]] std::string compiled() const { return directory_ + "/digits.tsx"; }
@@ -46,6 +46,7 @@ class DamagedDigits {
   [[nodiscard]] std::string write() const;
 
   [[nodiscard]] executable::Program& program() { return executable_.programs.front(); }
+  [[nodiscard]] const executable::Program& program() const { return executable_.programs.front(); }
 
   /// Word that the loader puts at an address of a tile, and a changed one for this tile alone.
   [[nodiscard]] std::uint32_t word(unsigned tile, Address address) const;

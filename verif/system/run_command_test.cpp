@@ -108,7 +108,7 @@ TEST(RunCommand, TheWholeChipRunsIt) {
   EXPECT_EQ(found.at("race_check"), (Json{{"tiles", 64}, {"of", 1216}}));
   EXPECT_TRUE(found.at("races").empty());
   EXPECT_THAT(outcome.out,
-              HasSubstr("races       looked for in 64 of the 1216 tiles of an IPU; --race-check does in all"));
+              HasSubstr("races       looked for in 64 of the 1216 tiles of an IPU; --race-tiles 0 does in all"));
 }
 
 TEST(RunCommand, RacesAreLookedForInAllTilesOfSmallMachinesAndOnDemand) {
@@ -126,6 +126,10 @@ TEST(RunCommand, RacesAreLookedForInAllTilesOfSmallMachinesAndOnDemand) {
   ASSERT_EQ(run_digits(directory, "plain", {}).exit_code, 0);
   EXPECT_FALSE(result(directory, "plain").contains("race_check"));
   EXPECT_EQ(run_digits(directory, "both", {"--race-check", "--no-race-check"}).exit_code, 2);
+  EXPECT_EQ(run_digits(directory, "some", {"--race-tiles", "5"}).exit_code, 0);
+  EXPECT_EQ(result(directory, "some").at("race_check"), (Json{{"tiles", 5}, {"of", 16}}));
+  EXPECT_EQ(run_digits(directory, "none", {"--race-tiles", "5", "--no-race-check"}).exit_code, 2);
+  EXPECT_EQ(run_digits(directory, "twice", {"--race-tiles", "5", "--race-check"}).exit_code, 2);
   const Outcome large = run_digits(directory, "large", {"--platform", "c2", "--ipus", "1", "--race-check"});
   ASSERT_EQ(large.exit_code, 0) << large.err;
   EXPECT_EQ(result(directory, "large").at("race_check"), (Json{{"tiles", 1216}, {"of", 1216}}));
