@@ -353,6 +353,33 @@ TEST(Lowering, LongRowsInParts) {
   }));
 }
 
+TEST(Lowering, FewLongRowsAreNormalisedByAllTiles) {
+  EXPECT_TRUE(rc::check([] {
+    const Shape shape = {*rc::gen::inRange<std::int64_t>(1, 3), *rc::gen::inRange<std::int64_t>(1, 4),
+                         *rc::gen::inRange<std::int64_t>(300, 900)};
+    const std::string op = *rc::gen::element<std::string>("InstanceNormalization", "MeanVarianceNormalization");
+    const bool instance = op[0] == 'I';
+    model::TestGraph graph;
+    graph.inputs = {{"x", Type::f32, extents(shape)}};
+    graph.outputs = {{"y", Type::f32, extents(shape)}};
+    graph.nodes = {{op, {"x"}, {"y"}, {}, "", ""}};
+    if (instance) {
+      graph.nodes[0].inputs = {"x", "scale", "bias"};
+      for (const char* name : {"scale", "bias"}) graph.initializers.push_back({name, random_floats({shape[1]})});
+    } else {
+      graph.nodes[0].attributes["axes"] = std::vector<std::int64_t>{0, 2};
+    }
+    Options options;
+    options.tiles = *rc::gen::element(64U, 300U);
+    const auto model = model::import_bytes(model::to_bytes(graph), "m");
+    const auto c = check(model, {random_floats(shape)}, options);
+    RC_LOG() << c.text();
+    RC_ASSERT(c.passes());
+    const Lowered lowered = lower(model, options);
+    for (const auto& family : lowered.graph.vertices()) RC_ASSERT(family.codelet != "RowNorm_f32");
+  }));
+}
+
 TEST(Lowering, CastsBetweenAllTypes) {
   for (const Type from : {Type::f32, Type::i32, Type::boolean})
     for (const Type to : {Type::f32, Type::i32, Type::boolean}) {

@@ -198,16 +198,51 @@ void normalise_vectors(Builder& builder, const Tensor& matrix, const Tensor& sca
   second.execute();
 }
 
+/// Few long rows: sums by all tiles (reduce_rows), the rest element by element.
+Normalised normalise_spread(Builder& builder, const Tensor& matrix, const Tensor& scale, const Tensor& bias,
+                            bool by_column, float epsilon, const std::string& name) {
+  const graph::Type f32 = graph::Type::f32;
+  const std::uint64_t rows = matrix.dim(0), columns = matrix.dim(1);
+  const float share = 1.0F / static_cast<float>(columns);
+  const auto by_row = [&](const Tensor& t) { return Operand{t.reshape({rows, 1}), nullptr}; };
+  const auto factor = [&](const Tensor& t) {
+    const bool single = t.elements() == 1;
+    return Operand{t.reshape({single || by_column ? 1 : rows, single || !by_column ? 1 : columns}), nullptr};
+  };
+  const Tensor x = lower_cast(builder, matrix, f32, name);
+  const Tensor mean = scaled(builder, reduce_rows(builder, "Sum", x, name + " sums"), share, name + " mean");
+  const Tensor off = lower_binary(builder, "MapSub_f32", {x, nullptr}, by_row(mean), x.shape(), f32, name);
+  const Tensor squares = reduce_rows(builder, "SumSquare", off, name + " squares");
+  Tensor deviation = lower_unary_with(builder, "MapScale_f32", squares, f32, share, epsilon, 0.0F, name);
+  deviation = lower_unary(builder, "MapSqrt_f32", deviation, f32, name);
+  deviation = lower_unary(builder, "MapReciprocal_f32", deviation, f32, name + " deviation");
+  Tensor y = lower_binary(builder, "MapMul_f32", {off, nullptr}, by_row(deviation), x.shape(), f32, name);
+  y = lower_map(builder, {"MapAffine_f32", {"c", "a", "b"}, {}}, {{y, nullptr}, factor(scale), factor(bias)}, x.shape(),
+                f32, name);
+  return {lower_cast(builder, y, matrix.type(), name), mean, deviation};
+}
+
+/// Whether that is faster than a row by one worker, which takes about 15 slots an element; the other way has about ten
+/// steps, of which two are sums of two or three stages.
+bool rows_are_few(const Builder& builder, std::uint64_t rows, std::uint64_t columns) {
+  const std::uint64_t of_tile = (rows + builder.tiles() - 1) / builder.tiles();
+  const std::uint64_t whole = (of_tile + kWorkers - 1) / kWorkers * columns * 15 * 6;
+  return whole > 15000 + rows * columns * 30 / builder.tiles();
+}
+
 /// scale and bias: one element, one a column (by_column) or one a row, f32.
 Normalised normalise(Builder& builder, const Tensor& matrix, const Tensor& scale, const Tensor& bias, bool by_column,
                      float epsilon, const std::string& name) {
-  const auto shares = share_rows(builder, matrix);
   const std::uint64_t rows = matrix.dim(0), columns = matrix.dim(1);
   const bool single = scale.elements() == 1;
+  const bool vectors = matrix.type() == graph::Type::f16 && by_column && !single && columns % 4 == 0 && columns >= 48;
+  if (!vectors && rows_are_few(builder, rows, columns))
+    return normalise_spread(builder, matrix, scale, bias, by_column, epsilon, name);
+  const auto shares = share_rows(builder, matrix);
   Normalised result{matrix_on(builder, matrix.type(), rows, columns, shares, name),
                     matrix_on(builder, graph::Type::f32, rows, 1, shares, name + " mean"),
                     matrix_on(builder, graph::Type::f32, rows, 1, shares, name + " deviation")};
-  if (matrix.type() == graph::Type::f16 && by_column && !single && columns % 4 == 0 && columns >= 48) {
+  if (vectors) {
     normalise_vectors(builder, matrix, scale, bias, epsilon, shares, result, name);
     return result;
   }

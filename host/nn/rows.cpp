@@ -11,7 +11,7 @@ using graph::Tensor;
 
 namespace {
 
-constexpr std::uint64_t kLeastPart = 64;  // columns that a worker folds at least before a row is cut
+constexpr std::uint64_t kLeastPart = 24;  // columns that a worker folds at least before a row is cut
 
 std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
 
