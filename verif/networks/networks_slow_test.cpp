@@ -24,6 +24,33 @@ TEST(WholeNetworks, GroupConv) { EXPECT_FALSE(run_whole("groupconv").is_null());
 TEST(WholeNetworks, Alexnet) { EXPECT_FALSE(run_whole("alexnet").is_null()); }
 TEST(WholeNetworks, Bert) { EXPECT_FALSE(run_whole("bert").is_null()); }
 
+/// The default table: both types, one image and 32, weights resident and in one copy.
+TEST(WholeNetworks, MemoryOfResnet50) {
+  const std::string file = scratch_directory() + "/memory.json";
+  CommandOptions command;
+  command.limit = std::chrono::seconds(1700);
+  const Outcome outcome = tessera({"profile", "--memory", "example:resnet50", "--json", file}, command);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const nlohmann::json stories = nlohmann::json::parse(read_file(file)).at("memory_story");
+  ASSERT_EQ(stories.size(), 4U);
+  for (std::size_t i = 0; i < 4; ++i) {
+    const nlohmann::json& story = stories[i];
+    const bool whole_batch = i % 2 == 1;  // 32 images
+    EXPECT_EQ(story.at("activations"), stories[0].at("activations").get<std::uint64_t>() * (whole_batch ? 32 : 1));
+    EXPECT_EQ(story.at("weight_bytes"), stories[0].at("weight_bytes").get<std::uint64_t>() * (i / 2 + 1));
+    const auto peak = [&](const char* way) {
+      return story.at(way).at("with_reuse_and_in_place").at("all_tiles").get<std::uint64_t>();
+    };
+    for (const char* way : {"weights_resident", "weights_once"}) {
+      EXPECT_EQ(story.at(way).at("missing").get<std::uint64_t>() > 0, whole_batch) << story.at("title") << way;
+      EXPECT_EQ(story.at(way).at("planned_for_least_memory").get<bool>(), whole_batch) << story.at("title") << way;
+    }
+    EXPECT_LT(peak("weights_once"), peak("weights_resident")) << story.at("title");
+    // A copy of every product's weights on every tile would be several times as much.
+    EXPECT_LT(peak("weights_resident"), std::uint64_t{1100} << 20) << story.at("title");
+  }
+}
+
 TEST(WholeNetworks, WavenetInRealTime) {
   const nlohmann::json result = run_whole("wavenet");
   ASSERT_FALSE(result.is_null());
