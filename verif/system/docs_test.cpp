@@ -111,15 +111,13 @@ TEST_P(Documents, EveryCommandWorks) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Documents,
-                         testing::Values(Page{"Readme", "README.md", 9, 0},
-                                         Page{"Platforms", "docs/platforms.md", 10, 0},
-                                         Page{"UserGuide", "docs/user-guide.md", 15, 2},
-                                         Page{"Timing", "docs/machine/timing.md", 2, 1},
-                                         Page{"GraphLibrary", "docs/graph-library.md", 2, 0},
-                                         Page{"Reports", "docs/reports.md", 6, 0},
-                                         Page{"Demonstrations", "docs/demonstrations.md", 3, 3}),
-                         [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    All, Documents,
+    testing::Values(Page{"Readme", "README.md", 9, 0}, Page{"Platforms", "docs/platforms.md", 10, 0},
+                    Page{"UserGuide", "docs/user-guide.md", 15, 2}, Page{"Timing", "docs/machine/timing.md", 2, 1},
+                    Page{"GraphLibrary", "docs/graph-library.md", 2, 0}, Page{"Reports", "docs/reports.md", 6, 0},
+                    Page{"Demonstrations", "docs/demonstrations.md", 3, 3}),
+    [](const auto& info) { return std::string(info.param.name); });
 
 TEST(Excerpts, AreComparedLineByLine) {
   const std::string text = "one\ntwo \nthree\nfour\n";
