@@ -109,10 +109,13 @@ class Planner {
     if (reads.empty() || m.src.variable != last_read_) reads.insert(last_read_ = m.src.variable);
     if (writes.empty() || m.dst.variable != last_written_) writes.insert(last_written_ = m.dst.variable);
     if (ir_.keeps_moves) moves.push_back(m);
+    if (++kept_ % kPollEvery == 0) ir_.check_poll();
   }
 
   Ir& ir_;
   std::uint32_t last_read_ = 0, last_written_ = 0;
+  std::uint64_t kept_ = 0;
+  static constexpr std::uint64_t kPollEvery = 1U << 16;
 };
 
 /// Axes of a part of both views by the distance of the destination's elements, if both then have neighbours in the last
