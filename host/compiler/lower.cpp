@@ -107,6 +107,7 @@ class Lowering {
     std::string where = path;
     for (; i < steps.size(); ++i) {
       const auto* copy = std::get_if<Program::Copy>(&steps[i].node());
+      ir_.check_poll();
       if (copy == nullptr || !group.accepts(*copy)) break;
       if (group.copies().empty() && !steps[i].name().empty()) where += "/" + steps[i].name();
       group.add(*copy, fmt::format("{} -> {}", ir_.graph.names(copy->src), ir_.graph.names(copy->dst)));
