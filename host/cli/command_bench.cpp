@@ -74,7 +74,8 @@ std::vector<Benchmark> chosen(const Context& context, const std::vector<std::str
     if (std::none_of(all.begin(), all.end(), [&](const Benchmark& b) { return b.name == name; }))
       throw Error(Category::usage, "there is no benchmark '" + name + "'", "", "valid names: " + valid);
   for (Benchmark& b : all)
-    if (names.empty() ? !b.part : std::find(names.begin(), names.end(), b.name) != names.end()) picked.push_back(std::move(b));
+    if (names.empty() ? !b.part : std::find(names.begin(), names.end(), b.name) != names.end())
+      picked.push_back(std::move(b));
   return picked;
 }
 

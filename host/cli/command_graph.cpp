@@ -114,10 +114,10 @@ void report_memory(Context& context, const Json& report) {
   std::uint64_t tables = 0;
   for (const auto& [name, bytes] : memory.at("categories").items()) tables += bytes.get<std::uint64_t>();
   const Json& largest = memory.at("largest_tile");
-  context.print(fmt::format("memory      {} bytes of data on the fullest tile at its peak ({} if nothing were reused), "
-                            "{} of code and tables, {} in all",
-                            largest.at("peak").dump(), largest.at("sum_of_variables").dump(), tables,
-                            memory.at("sram_bytes").dump()));
+  context.print(fmt::format(
+      "memory      {} bytes of data on the fullest tile at its peak ({} if nothing were reused), "
+      "{} of code and tables, {} in all",
+      largest.at("peak").dump(), largest.at("sum_of_variables").dump(), tables, memory.at("sram_bytes").dump()));
 }
 
 void natural_graph(Context& context, const GraphOptions& options, const model::Model& model, const Platform& platform,
@@ -196,8 +196,7 @@ int run_graph(Context& context, const GraphOptions& options) {
 void add_graph_command(CLI::App& app, Context& context) {
   add_command(
       app, context, "graph", "Count a model's graph and draw it",
-      "tessera graph example:digits --platform pocket --picture digits.png",
-      [](CLI::App& sub) -> Body {
+      "tessera graph example:digits --platform pocket --picture digits.png", [](CLI::App& sub) -> Body {
         auto options = std::make_shared<GraphOptions>();
         sub.add_option("MODEL", options->model, "ONNX file, or example:NAME")->required();
         sub.add_option("--platform", options->platform, "c2, pocket, dss8440 or a platform file")

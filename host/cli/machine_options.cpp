@@ -1,9 +1,9 @@
 // See machine_options.h.
 #include "host/cli/machine_options.h"
 
-#include <algorithm>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "host/cli/tile_list.h"
@@ -63,9 +63,9 @@ void keep_links(Platform& platform) {
   const auto none = [n](unsigned a, unsigned b) { return a >= n || b >= n; };
   t.bundles.erase(std::remove_if(t.bundles.begin(), t.bundles.end(), [&](const auto& l) { return none(l.a, l.b); }),
                   t.bundles.end());
-  t.routes.erase(std::remove_if(t.routes.begin(), t.routes.end(),
-                                [&](const auto& r) { return none(r.from, r.to) || r.via >= n; }),
-                 t.routes.end());
+  t.routes.erase(
+      std::remove_if(t.routes.begin(), t.routes.end(), [&](const auto& r) { return none(r.from, r.to) || r.via >= n; }),
+      t.routes.end());
 }
 
 }  // namespace

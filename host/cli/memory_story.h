@@ -13,8 +13,8 @@ namespace tessera::cli {
 struct MemoryStoryOptions {
   std::string model, platform = "c2";
   InputOptions inputs;
-  std::vector<std::string> types;     ///< f16, f32; of examples that have a type
-  std::vector<std::int64_t> batches;  ///< of examples that have a batch
+  std::vector<std::string> types;                   ///< f16, f32; of examples that have a type
+  std::vector<std::int64_t> batches;                ///< of examples that have a batch
   bool types_given = false, batches_given = false;  ///< by the user: an Error (usage) if the model has no such choice
 };
 

@@ -60,7 +60,8 @@ nlohmann::ordered_json cycles_json(const profile::CycleProfile& profile, const e
     for (const auto& [pc, step] : profile.steps(program)) {
       nlohmann::ordered_json entry;
       entry["step"] = step_name(executable.programs[program], pc);
-      if (const executable::Step* at = executable::find_step(executable.programs[program], pc)) entry["path"] = at->path;
+      if (const executable::Step* at = executable::find_step(executable.programs[program], pc))
+        entry["path"] = at->path;
       if (executable.programs.size() > 1) entry["program"] = program;
       entry["pc"] = pc;
       entry["executions"] = step.executions;

@@ -22,7 +22,7 @@ struct CompiledModel {
   std::vector<nn::Binding> inputs, outputs;  ///< in the model's order
   std::vector<nn::Binding> taps;             ///< values read while the program runs; only with tap_nodes
   std::vector<nn::PlanNote> notes;
-  std::vector<nn::NodePlace> places;  ///< of the model's nodes; empty for an executable that was read from a file
+  std::vector<nn::NodePlace> places;       ///< of the model's nodes; empty for an executable that was read from a file
   std::vector<compiler::PassTime> passes;  ///< wall time of each pass
   std::int64_t batch = 0, chunk = 0;       ///< chunk: rows of a step on one IPU
   nlohmann::ordered_json report;           ///< the compiler's, deterministic

@@ -72,7 +72,7 @@ bool in_spread(unsigned tile, unsigned tiles, unsigned count, unsigned ipu) {
   const std::uint64_t part = std::uint64_t{tile} * count / tiles;
   const auto begin_of = [&](std::uint64_t k) { return (k * tiles + count - 1) / count; };
   const std::uint64_t begin = begin_of(part), size = begin_of(part + 1) - begin;
-  constexpr std::uint32_t kGoldenSection = 0x9E3779B9;  // of 2^32
+  constexpr std::uint32_t kGoldenSection = 0x9E3779B9;                               // of 2^32
   const std::uint32_t fraction = static_cast<std::uint32_t>(part) * kGoldenSection;  // modulo 1
   const std::uint64_t place = part > 0 && part + 1 == count ? size - 1 : std::uint64_t{fraction} * size >> 32;
   return tile - begin == (place + ipu) % size;

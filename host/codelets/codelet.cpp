@@ -59,7 +59,8 @@ CodeletInfo read_note(const ObjectNote& note, const std::string& origin) {
     bad_note(note.section, origin);
   std::uint32_t end = 0;
   for (std::size_t i = 0, at = head + kHeadBytes; i < count; ++i, at += kFieldBytes) {
-    const std::uint8_t marked = b[at + kFieldNameBytes], kind = marked & ~kKindElementwise, type = b[at + kFieldNameBytes + 1];
+    const std::uint8_t marked = b[at + kFieldNameBytes], kind = marked & ~kKindElementwise,
+                       type = b[at + kFieldNameBytes + 1];
     if (kind < 1 || kind > 7 || type < 1 || type >= kTypeBytes.size()) bad_note(note.section, origin);
     Field field;
     field.name = fixed_string(b, at, kFieldNameBytes);

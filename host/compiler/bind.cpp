@@ -151,7 +151,8 @@ class Binder {
   void check_writable(const graph::Field& f, const graph::Tensor& tensor, const std::string& where) const {
     for (const graph::Box& box : tensor.boxes()) {
       const graph::Variable& v = ir_.graph.variable(box.variable);
-      if (v.constant() && !v.initial) bad(fmt::format("field {} writes constant {}", f.name, v.name), where, "use a variable");
+      if (v.constant() && !v.initial)
+        bad(fmt::format("field {} writes constant {}", f.name, v.name), where, "use a variable");
       if (v.parameter) bad(fmt::format("field {} writes parameter {}", f.name, v.name), where, "use a variable");
     }
   }

@@ -103,8 +103,8 @@ class Validator {
     };
     std::set<VariableId> of_a;
     for (const Box& box : a.boxes()) of_a.insert(box.variable);
-    const bool shared = std::any_of(b.boxes().begin(), b.boxes().end(),
-                                    [&](const Box& box) { return of_a.count(box.variable) != 0; });
+    const bool shared =
+        std::any_of(b.boxes().begin(), b.boxes().end(), [&](const Box& box) { return of_a.count(box.variable) != 0; });
     if (!shared) return;
     a.for_each_run([&](const Run& run) {
       each(run, [&](std::uint64_t from, std::uint64_t to) { ranges[run.variable].emplace_back(from, to); });
@@ -265,7 +265,7 @@ class Validator {
   }
 
   const Graph& graph_;
-  std::vector<int> state_;  // of functions: 0 new, 1 being checked, 2 checked
+  std::vector<int> state_;                     // of functions: 0 new, 1 being checked, 2 checked
   std::map<VariableId, std::uint32_t> owner_;  // function of each parameter
   std::uint32_t inside_ = 0xFFFFFFFF;          // function being checked
 };

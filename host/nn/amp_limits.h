@@ -31,8 +31,8 @@ struct ConvTask {
 /// Fills tiles, memory limits and the price of weights.
 void set_amp_limits(const Lowering& lowering, AmpTask& task);
 
-/// The price of weights for a model, what it leaves for patches of operands that keep their zeros, and what each product
-/// may take of a tile while it is computed.
+/// The price of weights for a model, what it leaves for patches of operands that keep their zeros, and what each
+/// product may take of a tile while it is computed.
 struct WeightPrice {
   double cycles = 0;             ///< a byte
   std::uint64_t kept_bytes = 0;  ///< of a tile

@@ -212,7 +212,8 @@ HomeLayout planned_amp(Lowering& lowering, const Node& node, AmpProduct& product
   AmpTask& task = product.task;
   const Index groups = product.groups_are_channels ? task.groups : 1;
   task.halves =
-      static_cast<Index>(result_block(product.result_type(), static_cast<std::uint64_t>(task.out_channels * groups))) / 8;
+      static_cast<Index>(result_block(product.result_type(), static_cast<std::uint64_t>(task.out_channels * groups))) /
+      8;
   task.addend = product.addend.has_value();
   const AmpPlan plan = plan_amp(task);
   if (plan.bytes > lowering.refused_bytes())

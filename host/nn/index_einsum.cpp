@@ -152,7 +152,8 @@ class Einsum {
     for (Index p = 0; p < left.dim(0); ++p) list.push_back({left[p], {right[p], nullptr}, {}});
     std::string note;
     const auto sram = lowering_.options().sram_bytes;
-    const auto results = lower_matmuls(builder_, list, {sram / 2, sram / 4, lowering_.refused_bytes()}, node_.name, note);
+    const auto results =
+        lower_matmuls(builder_, list, {sram / 2, sram / 4, lowering_.refused_bytes()}, node_.name, note);
     lowering_.notes().push_back({node_.name, note});
     std::vector<Tensor> stacked;
     for (const Tensor& result : results) stacked.push_back(result.expand(0));

@@ -24,9 +24,9 @@ struct Options {
   /// Constant weights of products on the AMP unit lie once, spread over all tiles, and are sent to the tiles that use
   /// them before each use; else resident copies.
   bool weights_once = false;
-  bool frugal = false;      ///< least memory of weights and work together, and no patches that keep their zeros
-  bool oversized = false;   ///< products that no plan fits into a tile are lowered all the same, to measure them
-  bool outline = true;      ///< repeated clusters of nodes become one function that is called (host/nn/clusters.h)
+  bool frugal = false;     ///< least memory of weights and work together, and no patches that keep their zeros
+  bool oversized = false;  ///< products that no plan fits into a tile are lowered all the same, to measure them
+  bool outline = true;     ///< repeated clusters of nodes become one function that is called (host/nn/clusters.h)
   bool tap_nodes = false;  ///< tap every node's result (--check); what only views another one is left out
   /// Called between nodes and plans; what it throws ends the lowering.
   std::function<void()> poll{};

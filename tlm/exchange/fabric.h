@@ -84,8 +84,8 @@ class Fabric {
   /// Last cycle in which a published, unresolved tile listens; pin-level tiles must have been run beyond it (less the
   /// smallest delay) and committed before resolve(). 0 if nobody listens.
   [[nodiscard]] Cycle last_listening();
-  /// Last cycle in which a word of a published, unresolved tile can stand at a listener. Pin-level tiles read it from the
-  /// sender's SRAM, so they must have been run beyond it before the sender may go on. 0 if nobody sends.
+  /// Last cycle in which a word of a published, unresolved tile can stand at a listener. Pin-level tiles read it from
+  /// the sender's SRAM, so they must have been run beyond it before the sender may go on. 0 if nobody sends.
   [[nodiscard]] Cycle last_heard();
   [[nodiscard]] bool pending() const { return !pending_.empty(); }
   /// Some published, unresolved tile receives from tile `id`.

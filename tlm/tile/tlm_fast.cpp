@@ -138,9 +138,10 @@ void TlmTile::run_threaded(TlmTile* tile, TileContext* c, Cycle limit, Cycle eno
     X(fmul_s, )
     X(fdiv_s, )
     X(fsqrt_s, )
-    X(fmadd_s, ) X(fmsub_s, ) X(fnmadd_s, ) X(fnmsub_s, ) X(fsgnj_s, ) X(fsgnjn_s, ) X(fsgnjx_s, ) X(fmin_s, )
-        X(fmax_s, ) X(feq_s, ) X(flt_s, ) X(fle_s, ) X(fclass_s, ) X(fmv_x_w, ) X(fmv_w_x, ) X(fcvt_w_s, )
-            X(fcvt_wu_s, ) X(fcvt_s_w, ) X(fcvt_s_wu, )
+    X(fmadd_s, )
+    X(fmsub_s, ) X(fnmadd_s, ) X(fnmsub_s, ) X(fsgnj_s, ) X(fsgnjn_s, ) X(fsgnjx_s, ) X(fmin_s, ) X(fmax_s, ) X(feq_s, )
+        X(flt_s, ) X(fle_s, ) X(fclass_s, ) X(fmv_x_w, ) X(fmv_w_x, ) X(fcvt_w_s, ) X(fcvt_wu_s, ) X(fcvt_s_w, )
+            X(fcvt_s_wu, )
 #undef X
 #define X(name, condition)                       \
   table->plain[unsigned(Op::name)] = &&L_##name; \

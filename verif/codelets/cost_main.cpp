@@ -1,5 +1,5 @@
-// codelet_costs [--json] [PREFIX]: measures every built-in codelet (or those whose names begin with PREFIX) on a TLM tile
-// and prints its cost, as host/codelets/costs.inc or as JSON.
+// codelet_costs [--json] [PREFIX]: measures every built-in codelet (or those whose names begin with PREFIX) on a TLM
+// tile and prints its cost, as host/codelets/costs.inc or as JSON.
 #include <fmt/format.h>
 
 #include <cstdio>
