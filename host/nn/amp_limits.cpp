@@ -2,6 +2,7 @@
 #include "host/nn/amp_limits.h"
 
 #include <algorithm>
+#include <cmath>
 #include <array>
 #include <tuple>
 
@@ -200,12 +201,12 @@ class Products {
 
   /// The limit of work, from `least` on, with which work and weights together take least.
   [[nodiscard]] std::uint64_t thrifty_limit(double least) {
-    double best = 0, limit = least;
+    double best = HUGE_VAL, limit = least;
     int worse = 0;
     for (double at = least; worse < kWorse; at *= kWorkStep) {
       const Held here = held(kHighestPrice, static_cast<std::uint64_t>(at));
       ++worse;
-      if (best != 0 && here.weights + here.work >= best) continue;
+      if (here.weights + here.work >= best) continue;
       best = here.weights + here.work;
       limit = here.work;
       worse = 0;
