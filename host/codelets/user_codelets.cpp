@@ -7,14 +7,22 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <chrono>
+#include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <sstream>
+#include <thread>
 
 #include "host/codelets/embedded.h"
 #include "hw/error.h"
+#include "hw/read_file.h"
+#include "hw/whole_file.h"
 
 extern char** environ;
 
@@ -47,21 +55,79 @@ fs::path cache_folder() {
   return fs::temp_directory_path() / "tessera-cache";
 }
 
-/// Runs the compiler with its output going to `log`; returns its exit status, 127 if it could not be started.
-int run(const std::vector<std::string>& arguments, const fs::path& log) {
+/// While alive, signals that end a process wait if nothing else is arranged for them: what is being made goes first, and
+/// then the process, by that signal. The compiler is ended, so nobody waits long.
+class SignalsWait {
+ public:
+  SignalsWait() {
+    sigemptyset(&held_);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
+      struct sigaction now {};
+      if (sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_DFL) sigaddset(&held_, signal);
+    }
+    pthread_sigmask(SIG_BLOCK, &held_, &before_);
+  }
+  ~SignalsWait() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsWait(const SignalsWait&) = delete;
+  SignalsWait& operator=(const SignalsWait&) = delete;
+
+  [[nodiscard]] const sigset_t& before() const { return before_; }
+  /// Whether one waits: the rest is for nothing.
+  [[nodiscard]] bool one_waits() const {
+    sigset_t waiting;
+    sigpending(&waiting);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT})
+      if (sigismember(&held_, signal) != 0 && sigismember(&waiting, signal) != 0) return true;
+    return false;
+  }
+
+ private:
+  sigset_t held_{}, before_{};
+};
+
+/// Waits for the child; ends it if a signal asks for the end of this process.
+int wait_for(pid_t child, const SignalsWait& signals) {
+  for (;;) {
+    int status = 0;
+    const pid_t ended = waitpid(child, &status, WNOHANG);
+    if (ended == child) {
+      // What it started may take a moment longer to go, and must not write into a folder that is being removed.
+      for (int k = 0; k < 500 && kill(-child, 0) == 0; ++k) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      return status;
+    }
+    if (ended < 0 && errno != EINTR) return -1;
+    if (signals.one_waits()) kill(-child, SIGKILL);
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+}
+
+/// Runs the compiler with its output going to `log`; returns its exit status, 127 if it could not be started, 126 if a
+/// signal ended it.
+int run(const std::vector<std::string>& arguments, const fs::path& log, const SignalsWait& signals) {
   std::vector<char*> argv;
   for (const auto& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
   argv.push_back(nullptr);
+  // Its temporary files lie beside the log and go with the folder.
+  std::string temporary = "TMPDIR=" + log.parent_path().string();
+  std::vector<char*> variables{temporary.data()};
+  for (char** variable = environ; *variable != nullptr; ++variable)
+    if (std::strncmp(*variable, "TMPDIR=", 7) != 0) variables.push_back(*variable);
+  variables.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, 1, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
   posix_spawn_file_actions_adddup2(&actions, 1, 2);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
+  posix_spawnattr_setpgroup(&attributes, 0);  // the compiler with all that it starts
+  posix_spawnattr_setsigmask(&attributes, &signals.before());
   pid_t child = 0;
-  const int failed = posix_spawnp(&child, argv[0], &actions, nullptr, argv.data(), environ);
+  const int failed = posix_spawnp(&child, argv[0], &actions, &attributes, argv.data(), variables.data());
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (failed != 0) return 127;
-  int status = 0;
-  if (waitpid(child, &status, 0) != child) return 127;
+  const int status = wait_for(child, signals);
   return WIFEXITED(status) ? WEXITSTATUS(status) : 126;
 }
 
@@ -81,15 +147,18 @@ class Scratch {
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
   [[nodiscard]] const fs::path& path() const { return path_; }
+  [[nodiscard]] const SignalsWait& signals() const { return signals_; }
 
  private:
+  SignalsWait signals_;  // let go behind the folder
   fs::path path_;
 };
 
 /// The codelet compiler with the library's flags over one source.
 class Compiler {
  public:
-  Compiler(std::string source, const Scratch& scratch) : source_(std::move(source)), log_(scratch.path() / "log") {
+  Compiler(std::string source, const Scratch& scratch)
+      : source_(std::move(source)), log_(scratch.path() / "log"), signals_(scratch.signals()) {
     const fs::path include = scratch.path() / "include";
     fs::create_directories(include / "tessera");
     for (const auto& [name, text] : embedded_headers()) std::ofstream(include / "tessera" / name) << text;
@@ -106,10 +175,13 @@ class Compiler {
     arguments.insert(arguments.end(), before.begin(), before.end());
     arguments.push_back(source_);
     arguments.insert(arguments.end(), after.begin(), after.end());
-    const int status = run(arguments, log_);
+    const int status = run(arguments, log_, signals_);
     if (status == 127)
       throw Error(Category::usage, fmt::format("The codelet compiler {} cannot be started.", kCompiler), source_,
                   "install gcc-riscv64-unknown-elf (scripts/setup.sh); the built-in codelets do not need it");
+    if (status == 126)
+      throw Error(Category::usage, fmt::format("The codelet compiler {} was ended by a signal.", kCompiler), source_,
+                  "run it again");
     if (status != 0)
       throw Error(Category::usage, "The codelet source does not compile:\n" + read_text(log_), source_,
                   "see firmware/include/tessera/vertex.h for what a codelet may contain");
@@ -119,29 +191,38 @@ class Compiler {
  private:
   std::string source_;
   fs::path log_;
+  const SignalsWait& signals_;
   std::vector<std::string> flags_;
 };
 
-std::vector<std::uint8_t> load(const fs::path& from) {
-  const std::string text = read_text(from);
-  return {text.begin(), text.end()};
+/// What stands behind an object in the cache: that it is all there and the one of that key.
+std::string seal(const std::string& object, std::uint64_t key) {
+  return fmt::format("\ntessera codelets {:016x} {:016x} {:016x}\n", key, object.size(), hash(object, key));
 }
 
-/// Puts a file into the cache; by rename, so that another process never reads half of it. A cache that cannot be
-/// written is no error.
-void keep(const fs::path& result, const fs::path& cached) {
-  std::error_code failed;
-  fs::create_directories(cached.parent_path(), failed);
-  const fs::path partial = fmt::format("{}.{}", cached.string(), getpid());
-  if (!failed) fs::copy_file(result, partial, fs::copy_options::overwrite_existing, failed);
-  if (!failed) fs::rename(partial, cached, failed);
+/// The object kept under `key`; nothing if there is none, or it was cut, changed or is another's: then it is made anew.
+std::optional<std::string> load(const fs::path& cached, std::uint64_t key) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(cached, ignored)) return std::nullopt;
+  std::string text = read_text(cached);
+  const std::size_t length = seal({}, key).size();
+  if (text.size() < length) return std::nullopt;
+  std::string object = text.substr(0, text.size() - length);
+  if (text.compare(object.size(), length, seal(object, key)) != 0) return std::nullopt;
+  return object;
+}
+
+/// Puts an object into the cache, whole or not at all. A cache that cannot be written is no error.
+void keep(const std::string& object, const fs::path& cached, std::uint64_t key) {
+  std::error_code ignored;
+  fs::create_directories(cached.parent_path(), ignored);
+  (void)!write_whole_file(cached.string(), object + seal(object, key));
 }
 
 }  // namespace
 
 std::vector<std::uint8_t> compile_user_codelets(const std::string& path) {
-  if (!fs::is_regular_file(path))
-    throw Error(Category::usage, "The codelet source cannot be read.", path, "give the path of a C file");
+  require_file(path, "codelet source");
   const Scratch scratch;
   const Compiler compiler(path, scratch);
   // The preprocessed text names the result: it holds every header, found as the compiler finds them.
@@ -151,13 +232,14 @@ std::vector<std::uint8_t> compile_user_codelets(const std::string& path) {
   for (const auto& text : {path, read_text(preprocessed), codelet_compiler_flags(), compiler({"-dumpfullversion"}, {})})
     key = hash(std::string(1, '\0'), hash(text, key));
   const fs::path cached = cache_folder() / fmt::format("{:016x}.o", key);
-  std::error_code ignored;
-  if (fs::is_regular_file(cached, ignored)) return load(cached);
+  const auto bytes = [](const std::string& text) { return std::vector<std::uint8_t>(text.begin(), text.end()); };
+  if (const auto kept = load(cached, key)) return bytes(*kept);
   const fs::path result = scratch.path() / "codelets.o";
   // -r with libgcc: helpers of the compiler become part of the object, nothing else is linked.
   compiler({"-r", "-Wl,--unique"}, {"-lgcc", "-o", result.string()});
-  keep(result, cached);
-  return load(result);
+  const std::string object = read_text(result);
+  keep(object, cached, key);
+  return bytes(object);
 }
 
 }  // namespace tessera

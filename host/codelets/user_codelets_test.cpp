@@ -2,8 +2,10 @@
 #include "host/codelets/user_codelets.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -67,6 +69,59 @@ TEST_F(UserCodelets, AreAddedLinkedAndCached) {
   ASSERT_EQ(std::distance(fs::directory_iterator(folder_ / "cache"), fs::directory_iterator()), 1);
   EXPECT_EQ(compile_user_codelets(path), object);
   ASSERT_EQ(std::distance(fs::directory_iterator(folder_ / "cache"), fs::directory_iterator()), 1);
+}
+
+TEST_F(UserCodelets, ADamagedObjectInTheCacheIsMadeAnew) {
+  const std::string path = write("VERTEX(Copy1, IN(u32, x), OUT(u32, y)) { *state->y = *state->x; }\n");
+  const auto object = compile_user_codelets(path);
+  const fs::path cached = fs::directory_iterator(folder_ / "cache")->path();
+  const auto whole = fs::file_size(cached);
+  const auto contents = [&] {
+    std::ifstream in(cached, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  };
+  const std::string good = contents();
+  std::string changed = good;
+  changed[changed.size() / 2] = static_cast<char>(changed[changed.size() / 2] ^ 1);
+  for (const std::string& damaged :
+       {good.substr(0, whole / 2), good.substr(0, whole - 1), std::string(), std::string(whole, 'x'), changed}) {
+    std::ofstream(cached, std::ios::binary) << damaged;
+    EXPECT_EQ(compile_user_codelets(path), object) << damaged.size();
+    EXPECT_EQ(contents(), good) << "and kept whole again";
+  }
+  ASSERT_EQ(std::distance(fs::directory_iterator(folder_ / "cache"), fs::directory_iterator()), 1);
+}
+
+/// A process that a signal ends while the compiler runs: it ends by that signal, with nothing left behind.
+TEST_F(UserCodelets, ASignalLeavesNoTemporaryFiles) {
+  // Preprocessing alone takes seconds: each line holds twice as many words as the one before.
+  std::string body = "#define A0 x x\n";
+  for (int k = 1; k <= 22; ++k)
+    body += "#define A" + std::to_string(k) + " A" + std::to_string(k - 1) + " A" + std::to_string(k - 1) + "\n";
+  const std::string path = write(body + "int a[] = { A22 };\n");
+  const fs::path temporary = folder_ / "temporary";
+  for (const int signal : {SIGINT, SIGTERM}) {
+    fs::create_directories(temporary);
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      setenv("TMPDIR", temporary.c_str(), 1);
+      try {
+        (void)compile_user_codelets(path);
+      } catch (const std::exception&) {
+      }
+      _exit(0);
+    }
+    const auto begun = [&] { return fs::exists(temporary) && !fs::is_empty(temporary); };
+    for (int k = 0; k < 5000 && !begun(); ++k) usleep(1000);
+    ASSERT_TRUE(begun());
+    ASSERT_EQ(kill(child, signal), 0);
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFSIGNALED(status));
+    EXPECT_EQ(WTERMSIG(status), signal);
+    EXPECT_TRUE(fs::is_empty(temporary));
+  }
 }
 
 TEST_F(UserCodelets, MayUseXtile) {
