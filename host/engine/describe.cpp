@@ -39,34 +39,6 @@ std::string step_text(const executable::Step& step) {
   return step.name.empty() ? step.path : fmt::format("{} ({})", step.path, step.name);
 }
 
-/// Records of this tile and worker whose codelet holds the pc.
-std::vector<const executable::VertexRecord*> candidates(const Program& program, const ExceptionInfo& info) {
-  std::vector<const executable::VertexRecord*> found;
-  const executable::Symbol* symbol = executable::find_symbol(program, info.pc);
-  if (symbol == nullptr || info.context == 0) return found;
-  for (const executable::VertexRecord& record : program.vertices) {
-    const bool mine = record.tile == info.tile && (record.workers >> (info.context - 1) & 1U) != 0;
-    if (mine && program.vertex_names.at(record.name).codelet == symbol->name) found.push_back(&record);
-  }
-  return found;
-}
-
-/// The step that a worker was working for: of the compute sets of the candidates the last that the supervisor has
-/// started; it waits behind it. Nothing if none stands before the supervisor's pc (it has jumped back), or if it is in
-/// the loop over AMP vertices.
-const executable::Step* step_of_worker(const Program& program, const ExceptionInfo& info,
-                                       const std::vector<const executable::VertexRecord*>& records) {
-  const executable::Step* best = nullptr;
-  const executable::Symbol* routine = executable::find_symbol(program, info.supervisor_pc);
-  if (routine != nullptr && routine->name == kFirmwareAmp) return best;  // called from any step
-  for (const executable::Step& step : program.steps) {
-    if (step.kind != executable::Step::Kind::compute || step.begin >= info.supervisor_pc) continue;
-    for (const executable::VertexRecord* record : records)
-      if (program.vertex_names.at(record->name).compute_set == step.name) best = &step;
-  }
-  return best;
-}
-
 /// Doubleword that the loader puts at an address of a tile; the last that loads there wins.
 std::optional<std::uint64_t> loaded(const Program& program, unsigned tile, Address address) {
   for (auto blob = program.blobs.rbegin(); blob != program.blobs.rend(); ++blob) {
@@ -95,20 +67,27 @@ std::vector<const executable::VertexRecord*> loading_weights(const Program& prog
   return found.empty() ? all : found;
 }
 
-std::string vertices(const Program& program, const ExceptionInfo& info) {
+std::string vertices(const Program& program, const ExceptionInfo& info, const Look& look) {
   const executable::Symbol* symbol = executable::find_symbol(program, info.pc);
   const bool amp = info.context == 0 && symbol != nullptr && symbol->name == kFirmwareAmp;
-  const auto records = amp ? loading_weights(program, info) : candidates(program, info);
-  const executable::Step* step = amp ? nullptr : step_of_worker(program, info, records);
+  const auto registers = [&](unsigned context, Address pc) {
+    Registers found = (look ? look(info.ipu, info.tile, context) : std::nullopt).value_or(Registers{});
+    found.pc = pc;
+    return found;
+  };
+  const Stand stand = narrowed(program, info.context,
+                               amp ? loading_weights(program, info) : records_at(program, info.tile, info.context, info.pc),
+                               registers(info.context, info.pc),
+                               registers(0, info.context == 0 ? info.pc : info.supervisor_pc));
   std::set<std::string> names;
-  for (const executable::VertexRecord* record : records) {
+  for (const executable::VertexRecord* record : stand.records) {
     const executable::VertexName& name = program.vertex_names.at(record->name);
-    if (step != nullptr && name.compute_set != step->name) continue;
     names.insert(fmt::format("{} ({}) in compute set {}", name.vertex, name.codelet, name.compute_set));
   }
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "\n  vertex: " : "\n      or: ") + name;
-  if (step != nullptr) text += "\n  program: " + step_text(*step);
+  if (stand.member && names.size() == 1) text += fmt::format(", number {} of its family", *stand.member);
+  if (stand.step != nullptr) text += "\n  program: " + step_text(*stand.step);
   return text;
 }
 
@@ -309,21 +288,21 @@ std::string describe_fault(const Program* program, const ExceptionInfo& info) {
 
 }  // namespace
 
-std::string describe(const Executable& executable, const ExceptionInfo& info) {
+std::string describe(const Executable& executable, const ExceptionInfo& info, const Look& look) {
   const Program* program = program_of(executable, info.ipu);
   if (info.kind != ExceptionInfo::Kind::trap) return describe_fault(program, info);
   const std::string context = info.context == 0 ? "supervisor" : fmt::format("worker {}", info.context);
   std::string text = fmt::format("{} (cause {}, value 0x{:x}) on IPU {} tile {} {}", driver::cause_name(info.cause),
                                  info.cause, info.value, info.ipu, info.tile, context);
   if (program == nullptr) return text + fmt::format("\n  at: pc 0x{:05x}", info.pc);
-  text += "\n  at: " + place(*program, info.pc) + vertices(*program, info) + program_path(*program, info);
+  text += "\n  at: " + place(*program, info.pc) + vertices(*program, info, look) + program_path(*program, info);
   if (is_exchange_fault(info.cause)) text += exchange(*program, info);
   return text;
 }
 
 std::string describe_vertices(const Executable& executable, const ExceptionInfo& info) {
   const Program* program = program_of(executable, info.ipu);
-  return program == nullptr ? std::string() : vertices(*program, info) + program_path(*program, info);
+  return program == nullptr ? std::string() : vertices(*program, info, {}) + program_path(*program, info);
 }
 
 std::string describe_descriptor(const Executable& executable, unsigned ipu, unsigned tile, Address descriptor) {
@@ -336,7 +315,7 @@ std::string describe_descriptor(const Executable& executable, unsigned ipu, unsi
 }
 
 void Engine::raise(const ExceptionInfo& info) const {
-  std::string text = describe(executable_, info);
+  std::string text = describe(executable_, info, options_.look);
   if (options_.inspect) text += options_.inspect(info);
   const bool no_progress = info.kind == ExceptionInfo::Kind::no_progress;
   throw Error(no_progress ? Category::no_progress : Category::device_exception, text, "", "", info.cycle);

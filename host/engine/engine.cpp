@@ -389,7 +389,7 @@ void Engine::serve_until_finished() {
       // The machine could not go on. If the device says why, its registers know more than the transport.
       const std::optional<driver::ExceptionInfo> known = known_exception();
       if (!known) throw;
-      throw Error(Category::device_exception, describe(executable_, *known) + "\n  " + error.message(), "",
+      throw Error(Category::device_exception, describe(executable_, *known, options_.look) + "\n  " + error.message(), "",
                   error.advice(), known->cycle);
     }
   };

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "host/driver/driver.h"
+#include "host/engine/stand.h"
 #include "host/executable/executable.h"
 
 namespace tessera::engine {
@@ -42,6 +43,8 @@ struct Options {
   std::uint64_t limit_ns = ~std::uint64_t{0};  ///< simulated time the run may take; then Error(no_progress)
   /// Called after each host step: (steps served, step's path).
   std::function<void(std::uint64_t, const std::string&)> progress;
+  /// Sees registers as a debugger does: names the exact vertex of a trap; may be empty.
+  Look look;
   /// Adds what only a debugger can see to an exception (registers, source line); may be empty.
   std::function<std::string(const driver::ExceptionInfo&)> inspect;
   /// Takes what Print steps show, for each instance in order; without it a line goes to standard error.
@@ -124,7 +127,8 @@ class Engine {
 
 /// Text for a device exception: cause, tile, context, pc with symbol, vertex candidates, compute set, program path, or
 /// exchange phase and tensors for exchange faults.
-[[nodiscard]] std::string describe(const executable::Executable& executable, const driver::ExceptionInfo& info);
+[[nodiscard]] std::string describe(const executable::Executable& executable, const driver::ExceptionInfo& info,
+                                   const Look& look = {});
 
 /// Of that the lines, each with a newline before it, that say which vertices and which step a worker at a pc was
 /// working for (or for the supervisor, which step); empty if that is not known.

@@ -2,29 +2,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <cmath>
 #include <cstring>
-#include <limits>
 
 #include "host/engine/engine.h"
+#include "hw/half.h"
 
 namespace tessera::engine {
 
 namespace {
-
-float from_half(std::uint16_t bits) {
-  const int exponent = bits >> 10 & 31;
-  const int fraction = bits & 1023;
-  float value = 0;
-  if (exponent == 31) {
-    value = fraction == 0 ? std::numeric_limits<float>::infinity() : std::numeric_limits<float>::quiet_NaN();
-  } else if (exponent == 0) {
-    value = std::ldexp(static_cast<float>(fraction), -24);
-  } else {
-    value = std::ldexp(static_cast<float>(fraction + 1024), exponent - 25);
-  }
-  return (bits >> 15) != 0 ? -value : value;
-}
 
 template <typename T>
 T element(const Printed& printed, std::size_t i) {

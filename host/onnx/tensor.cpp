@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "hw/error.h"
+#include "hw/half.h"
 
 namespace tessera::model {
 
@@ -109,15 +110,7 @@ std::vector<std::int64_t> Tensor::integers() const {
   return result;
 }
 
-float from_half(std::uint16_t bits) {
-  const std::uint32_t exponent = (bits >> 10) & 31U, fraction = bits & 1023U, sign = (bits & 0x8000U) << 16;
-  std::uint32_t word = sign | ((exponent + 112) << 23) | (fraction << 13);
-  if (exponent == 31) word = sign | 0x7F800000U | (fraction << 13);
-  float value;
-  std::memcpy(&value, &word, sizeof value);
-  if (exponent == 0) value = std::copysign(static_cast<float>(fraction) * 0x1p-24F, sign != 0 ? -1.0F : 1.0F);
-  return value;
-}
+float from_half(std::uint16_t bits) { return tessera::from_half(bits); }
 
 std::uint16_t to_half(double value) {
   if (std::isnan(value)) return 0x7E00;

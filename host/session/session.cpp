@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
@@ -57,6 +58,16 @@ struct Session::Parts {
     config.max_cycles = options.max_cycles;
     config.events = &observer;
     config.factory = options.factory;
+    const engine::Look look = [this](unsigned ipu, unsigned tile,
+                                     unsigned context) -> std::optional<engine::Registers> {
+      if (system == nullptr) return std::nullopt;
+      const ContextState state =
+          std::as_const(*system).chip(ipu).ipu().tile(tile).context(static_cast<ContextId>(context));
+      return engine::Registers{state.pc, state.x, state.run == ContextState::Run::running};
+    };
+    config.symbolizer = [this, look](TileRef tile, Address pc) {
+      return engine::stand_text(executable, tile.ipu, tile.tile, pc, look);
+    };
     if (!config.factory) {
       config.factory = [](const TileConfig& tile, TileMode) { return std::make_unique<TlmTile>(tile); };
     }
@@ -66,6 +77,7 @@ struct Session::Parts {
     engine::Options engine_options;
     engine_options.service_ns = platform.host.service_ns;
     engine_options.prefetched_ns = platform.host.service_prefetch_ns;
+    engine_options.look = look;
     engine_options.print = options.print;
     if (!engine_options.print) {
       engine_options.print = [](const engine::Printed& printed) { fmt::print("{}\n", engine::to_text(printed)); };
@@ -89,6 +101,15 @@ Session::Session(const graph::Graph& graph, SessionOptions options) : parts_(std
 Session::~Session() = default;
 
 engine::Engine& Session::engine() { return *parts_->engine; }
+
+void Session::require_type(const std::string& tensor, const std::vector<graph::Type>& asked) const {
+  const executable::TensorMap* map = executable::find_tensor(parts_->executable.programs.front(), tensor);
+  if (map == nullptr || std::find(asked.begin(), asked.end(), map->type) != asked.end()) return;  // the engine refuses
+  throw Error(Category::usage,
+              fmt::format("tensor '{}' is {} [{}], but it was asked for as {}", tensor, graph::name_of(map->type),
+                          fmt::join(map->shape, ", "), graph::name_of(asked.front())),
+              "tensor " + tensor, "read and write it with a vector of its own type");
+}
 
 SessionRun Session::run(const std::string& entry) {
   parts_->observer.running = false;

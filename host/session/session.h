@@ -14,8 +14,8 @@
 #include <cstring>
 #include <functional>
 #include <memory>
-#include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "host/compiler/compiler.h"
@@ -58,17 +58,20 @@ class Session {
   explicit Session(const graph::Graph& graph, SessionOptions options = {});
   ~Session();
 
-  /// Tensor by the name it is exposed with, row-major; T must have the size of its elements.
+  /// Tensor by the name it is exposed with, row-major. T is the type of its elements: float for f32, std::int32_t for
+  /// i32 and so on; std::uint16_t also for the bits of f16, std::uint8_t for bool. Throws Error(usage) for another type,
+  /// for an unknown name and for a wrong number of values.
   template <typename T>
   void write(const std::string& tensor, const std::vector<T>& values) {
+    require_type(tensor, types_of<T>());
     std::vector<std::uint8_t> bytes(values.size() * sizeof(T));
     if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
     engine().write_tensor(tensor, bytes);
   }
   template <typename T>
   [[nodiscard]] std::vector<T> read(const std::string& tensor) {
+    require_type(tensor, types_of<T>());
     const std::vector<std::uint8_t> bytes = engine().read_tensor(tensor);
-    if (bytes.size() % sizeof(T) != 0) throw std::logic_error(tensor + " holds elements of another size");
     std::vector<T> values(bytes.size() / sizeof(T));
     if (!bytes.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
     return values;
@@ -91,6 +94,24 @@ class Session {
   [[nodiscard]] engine::Engine& engine();
 
  private:
+  /// Types of tensors whose elements a T holds.
+  template <typename T>
+  static std::vector<graph::Type> types_of() {
+    using graph::Type;
+    if constexpr (std::is_same_v<T, float>) {
+      return {Type::f32};
+    } else {
+      static_assert(std::is_integral_v<T> && !std::is_same_v<T, bool> && sizeof(T) <= 4,
+                    "float, or an integer of at most 32 bits; std::uint8_t for bool, std::uint16_t for f16");
+      if constexpr (sizeof(T) == 4) return {std::is_signed_v<T> ? Type::i32 : Type::u32};
+      if constexpr (std::is_same_v<T, std::uint16_t>) return {Type::u16, Type::f16};
+      if constexpr (sizeof(T) == 2) return {Type::i16};
+      if constexpr (std::is_same_v<T, std::uint8_t>) return {Type::u8, Type::boolean};
+      return {Type::i8};
+    }
+  }
+  void require_type(const std::string& tensor, const std::vector<graph::Type>& asked) const;
+
   struct Parts;
   std::unique_ptr<Parts> parts_;
 };
