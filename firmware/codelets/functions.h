@@ -3,7 +3,7 @@
  *
  * exp, log, tanh and sigmoid are the machine's instructions (at most 2 ulp). The others are polynomials (minimax in
  * double precision, rounded to f32) and these instructions: sin, cos, tan, atan, asin, acos, sinh, cosh and erf within
- * a few ulp, pow too (its logarithm is a sum of two f32). host/codelets/function_test.cpp measures them. */
+ * a few ulp, pow too (its logarithm is a sum of two f32). host/codelets/vertex_cases_map.cpp checks them. */
 #ifndef TESSERA_CODELETS_FUNCTIONS_H_
 #define TESSERA_CODELETS_FUNCTIONS_H_
 

@@ -263,19 +263,37 @@ VertexId Graph::add_family(ComputeSetId set, std::string codelet, std::vector<Ti
   return id;
 }
 
+namespace {
+
+/// What a field holds, as the user named it.
+std::string holds(const Graph& graph, const std::decay_t<decltype(Field::value)>& value) {
+  if (const auto* tensor = std::get_if<Tensor>(&value))
+    return fmt::format("tensor {} ({}{})", graph.names(*tensor), name_of(tensor->type()), to_string(tensor->shape()));
+  if (const auto* spans = std::get_if<Field::Spans>(&value))
+    return spans->empty() ? "no spans" : fmt::format("{} spans, first {}", spans->size(), graph.names(spans->front()));
+  if (const auto* values = std::get_if<Field::Values>(&value)) return fmt::format("{} values", values->size());
+  return fmt::format("value {}", std::get<Field::Affine>(value).base);
+}
+
+/// A field that is connected already: the error names both sides.
+void refuse_second(const Graph& graph, const VertexFamily& family, const std::string& field,
+                   const std::decay_t<decltype(Field::value)>& value, const std::string& vertex) {
+  for (const Field& f : family.fields)
+    if (f.name == field)
+      bad_graph(fmt::format("field {} is connected twice: to {}, and to {}", field, holds(graph, f.value), holds(graph, value)),
+                vertex, "connect every field once");
+}
+
+}  // namespace
+
 Field& Graph::new_field(VertexId vertex, std::string field) {
   VertexFamily& family = vertices_.at(vertex.index);
-  for (const Field& f : family.fields) {
-    if (f.name == field) {
-      bad_graph(fmt::format("field {} is connected twice", field), vertex_name(vertex.index),
-                "connect every field once");
-    }
-  }
   family.fields.push_back({std::move(field), {}});
   return family.fields.back();
 }
 
 void Graph::connect(VertexId vertex, std::string field, Tensor tensor) {
+  refuse_second(*this, vertices_.at(vertex.index), field, tensor, vertex_name(vertex.index));
   Field& f = new_field(vertex, std::move(field));
   const VertexFamily& family = vertices_[vertex.index];
   check_tensor(tensor, "field " + f.name + " of " + vertex_name(vertex.index));
@@ -288,13 +306,14 @@ void Graph::connect(VertexId vertex, std::string field, Tensor tensor) {
 }
 
 void Graph::connect(VertexId vertex, std::string field, std::vector<Tensor> spans) {
+  refuse_second(*this, vertices_.at(vertex.index), field, spans, vertex_name(vertex.index));
   Field& f = new_field(vertex, std::move(field));
   for (const Tensor& span : spans) check_tensor(span, "field " + f.name + " of " + vertex_name(vertex.index));
   f.value = std::move(spans);
 }
 
 void Graph::set_value(VertexId vertex, std::string field, std::uint32_t value) {
-  new_field(vertex, std::move(field)).value = Field::Affine{value, 0};
+  set_affine(vertex, std::move(field), value, 0);
 }
 
 void Graph::set_value(VertexId vertex, std::string field, std::int32_t value) {
@@ -308,10 +327,13 @@ void Graph::set_value(VertexId vertex, std::string field, float value) {
 }
 
 void Graph::set_affine(VertexId vertex, std::string field, std::uint32_t base, std::uint32_t stride) {
-  new_field(vertex, std::move(field)).value = Field::Affine{base, stride};
+  const Field::Affine value{base, stride};
+  refuse_second(*this, vertices_.at(vertex.index), field, value, vertex_name(vertex.index));
+  new_field(vertex, std::move(field)).value = value;
 }
 
 void Graph::set_values(VertexId vertex, std::string field, std::vector<std::uint32_t> values) {
+  refuse_second(*this, vertices_.at(vertex.index), field, values, vertex_name(vertex.index));
   Field& f = new_field(vertex, std::move(field));
   const VertexFamily& family = vertices_[vertex.index];
   if (values.size() != family.members()) {

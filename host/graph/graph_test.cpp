@@ -88,7 +88,8 @@ TEST(Graph, ErrorsNameBothSides) {
   const ComputeSetId cs = g.add_compute_set("layer1");
   const VertexId v = g.add_vertex(cs, "Add", 0, "adder");
   g.connect(v, "x", a);
-  expect_says(message_of([&] { g.connect(v, "x", b); }), {"field x", "twice", "adder", "Add", "layer1"});
+  expect_says(message_of([&] { g.connect(v, "x", b); }), {"field x", "twice", "to tensor weights (", "to tensor bias (", "adder", "Add", "layer1"});
+  expect_says(message_of([&] { g.set_value(v, "x", 7U); }), {"to tensor weights (", "to value 7"});
   expect_says(message_of([&] { (void)g.add_vertex(cs, "Add", 2); }), {"tile 2", "2 tiles"});
   const VertexId f = g.add_family(cs, "Add", {{0, 3}, {1, 1}}, "many");
   expect_says(message_of([&] { g.connect(f, "x", b); }), {"bias", "4 vertices", "many"});

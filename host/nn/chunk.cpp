@@ -38,6 +38,7 @@ std::uint64_t round_cycles(const Model& model, const Options& options) {
       task.tile_bytes = task.weight_bytes = options.sram_bytes / 2;
       task.constant_b = model.value(node.inputs[1]).constant.has_value();
       task.rows_in_place = true;
+      task.integers = model.value(node.outputs[0]).type == Type::i32;
       if (task.n > 0 && task.k > 0) cycles += plan_matmul(task).cycles();
       continue;
     }

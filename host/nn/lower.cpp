@@ -133,6 +133,9 @@ Lowered lower(const Model& model, const Options& options) {
   if (!chunking && options.replicas > 1)
     throw Error(Category::unsupported, "the rows of this model cannot be shared between replicas",
                 "model " + model.name, "its batch is fixed, or rows depend on each other: run it on one IPU");
+  if (!chunking && options.chunk > 0)
+    throw Error(Category::usage, "--chunk has no effect: this model has no batch that could be cut into steps",
+                "model " + model.name, "leave it out: the batch is fixed, or rows depend on each other");
   const Model step = chunking ? with_batch(model, chunking->chunk) : model;
   const std::vector<PlanNote> batch_note = lowered.notes;
   Assembly(model, step, options, lowered).run();

@@ -499,6 +499,17 @@ TEST(Planner, CutsOnlyWhatFits) {
   EXPECT_FALSE(plan_matmul(task).fits);
 }
 
+/// Integers have no fused multiply-add: over twice the slots of f32, and plans say so.
+TEST(Planner, ProductsOfIntegersTakeLonger) {
+  EXPECT_EQ(matmul_slots(4, 4, 100, false), 27U * 100 + 60);
+  EXPECT_EQ(matmul_slots(4, 4, 100, true), 60U * 100 + 80);
+  MatmulTask task;
+  task.m = 64, task.k = 256, task.n = 64, task.tiles = 16, task.tile_bytes = task.weight_bytes = 1 << 20;
+  const std::uint64_t singles = plan_matmul(task).compute_cycles;
+  task.integers = true;
+  EXPECT_GT(plan_matmul(task).compute_cycles, 2 * singles * 9 / 10);
+}
+
 TEST(Planner, MoreTilesAreNeverSlower) {
   std::uint64_t last = ~std::uint64_t{0};
   for (const unsigned tiles : {1U, 2U, 4U, 16U, 64U, 1216U}) {

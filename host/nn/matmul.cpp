@@ -343,6 +343,7 @@ std::vector<Tensor> lower_matmuls(Builder& builder, const std::vector<MatmulOper
   task.tile_bytes = limits.tile_bytes / each;
   task.weight_bytes = limits.weight_bytes / each;
   task.constant_b = first.b.is_constant();
+  task.integers = first.a.type() == graph::Type::i32;
   task.rows_in_place = count == 1 && rows_in_place(builder, first.a, task.tiles);
   const MatmulPlan plan = plan_matmul(task);
   // A plan beyond its share may still be allocated (not everything lives at once); beyond the memory it cannot.

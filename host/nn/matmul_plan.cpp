@@ -36,7 +36,7 @@ struct WorkerSplit {
 
 /// Blocks of one tile for its six workers: the longest worker's slots are least; full rows are preferred at equal cost,
 /// since they keep the result in one piece.
-WorkerSplit split_workers(std::int64_t rows, std::int64_t columns, std::int64_t inner) {
+WorkerSplit split_workers(std::int64_t rows, std::int64_t columns, std::int64_t inner, bool integers) {
   WorkerSplit best;
   for (std::int64_t across = 1; across <= kWorkers; ++across) {
     std::int64_t width = ceil_div(columns, across);
@@ -46,7 +46,7 @@ WorkerSplit split_workers(std::int64_t rows, std::int64_t columns, std::int64_t 
         const std::int64_t height = std::min(rows, ceil_div(ceil_div(rows, down), unit) * unit);
         const std::int64_t vertices = ceil_div(rows, height) * ceil_div(columns, width);
         const std::uint64_t slots = static_cast<std::uint64_t>(ceil_div(vertices, kWorkers)) *
-                                    (matmul_slots(height, std::min(width, columns), inner) + kVertexSlots);
+                                    (matmul_slots(height, std::min(width, columns), inner, integers) + kVertexSlots);
         if (slots < best.slots) best = {height, std::min(width, columns), slots};
       }
     }
@@ -63,7 +63,7 @@ MatmulPlan evaluate(const MatmulTask& task, std::int64_t row_blocks, std::int64_
   plan.row_blocks = ceil_div(task.m, plan.rows);
   plan.column_blocks = ceil_div(task.n, plan.columns);
   plan.inner_blocks = ceil_div(task.k, plan.inner);
-  const WorkerSplit split = split_workers(plan.rows, plan.columns, plan.inner);
+  const WorkerSplit split = split_workers(plan.rows, plan.columns, plan.inner, task.integers);
   plan.worker_rows = split.rows;
   plan.worker_columns = split.columns;
   plan.compute_cycles = split.slots * kCyclesPerSlot + kSuperstepCycles;
@@ -101,15 +101,22 @@ std::uint64_t matmul_share(std::uint64_t elements, unsigned tiles) {
   return std::max(kLeast, (elements + tiles - 1) / tiles + 3) / 4 * 4;
 }
 
-std::uint64_t matmul_slots(std::int64_t rows, std::int64_t columns, std::int64_t inner) {
-  // Slots of a step of the inner loop and around it, for blocks of 4x4, 4x1, 1x4 and 1x1 elements.
+std::uint64_t matmul_slots(std::int64_t rows, std::int64_t columns, std::int64_t inner, bool integers) {
+  // Slots of a step of the inner loop and around it, for blocks of 4x4, 4x1, 1x4 and 1x1 elements. Integers have no
+  // fused multiply-add, and their 4x4 sums do not all stay in registers.
   const auto k = static_cast<std::uint64_t>(inner);
   const auto block = [&](std::uint64_t step, std::uint64_t around) { return step * k + around; };
   const std::int64_t high = rows / 4, low = rows % 4, wide = columns / 4, narrow = columns % 4;
-  return static_cast<std::uint64_t>(high * wide) * block(27, 60) +
-         static_cast<std::uint64_t>(high * narrow) * block(14, 30) +
-         static_cast<std::uint64_t>(low * wide) * block(12, 30) +
-         static_cast<std::uint64_t>(low * narrow) * block(6, 15);
+  struct Block {
+    std::uint64_t step, around;
+  };
+  constexpr Block kSingles[] = {{27, 60}, {14, 30}, {12, 30}, {6, 15}}, kIntegers[] = {{60, 80}, {22, 24}, {17, 17}, {8, 9}};
+  const Block* blocks = integers ? kIntegers : kSingles;
+  const std::int64_t counts[] = {high * wide, high * narrow, low * wide, low * narrow};
+  std::uint64_t slots = 0;
+  for (int i = 0; i < 4; ++i)
+    slots += static_cast<std::uint64_t>(counts[i]) * block(blocks[i].step, blocks[i].around);
+  return slots;
 }
 
 MatmulPlan plan_matmul(const MatmulTask& task) {

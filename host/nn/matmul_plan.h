@@ -14,6 +14,7 @@ struct MatmulTask {
   std::uint64_t weight_bytes = 0;  ///< of it, for the constant operand's part
   bool constant_b = true;          ///< B lies where it is used; else it comes by exchange
   bool rows_in_place = false;      ///< A lies in equal blocks of rows from tile 0 on
+  bool integers = false;           ///< of i32, else of f32
 };
 
 /// Tile (i, j, l) multiplies block i of rows, block j of columns, block l of the inner axis.
@@ -37,6 +38,6 @@ struct MatmulPlan {
 
 /// Worker slots of one vertex of the matrix-product codelets (firmware/codelets/matmul.c), counted from its inner
 /// loops.
-[[nodiscard]] std::uint64_t matmul_slots(std::int64_t rows, std::int64_t columns, std::int64_t inner);
+[[nodiscard]] std::uint64_t matmul_slots(std::int64_t rows, std::int64_t columns, std::int64_t inner, bool integers);
 
 }  // namespace tessera::nn

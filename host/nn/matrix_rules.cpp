@@ -93,6 +93,7 @@ class Products {
     task.tile_bytes = most.tile_bytes, task.weight_bytes = most.weight_bytes;
     task.constant_b = b.is_constant();
     task.rows_in_place = planes == 1;
+    task.integers = type_ == graph::Type::i32;
     return amp.fits && amp.cycles() < plan_matmul(task).cycles();
   }
 
