@@ -1,5 +1,6 @@
 # Packages from Debian 12; scripts/setup.sh installs them. A missing one is named here, at configure, not at link.
 
+set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)  # a project around this one links them too
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 find_package(GTest REQUIRED)
@@ -11,12 +12,12 @@ find_package(fmt REQUIRED)
 find_package(TBB REQUIRED)
 find_package(verilator REQUIRED HINTS /usr/share/verilator)
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
-pkg_check_modules(SYSTEMC REQUIRED IMPORTED_TARGET systemc)
-pkg_check_modules(LIBELF REQUIRED IMPORTED_TARGET libelf)
-pkg_check_modules(LIBDW REQUIRED IMPORTED_TARGET libdw)
-pkg_check_modules(PNG REQUIRED IMPORTED_TARGET libpng)  # pictures of graphs
-pkg_check_modules(MPFR REQUIRED IMPORTED_TARGET mpfr)  # tests only
-pkg_check_modules(PROTOBUF REQUIRED IMPORTED_TARGET protobuf)
+pkg_check_modules(SYSTEMC REQUIRED IMPORTED_TARGET GLOBAL systemc)
+pkg_check_modules(LIBELF REQUIRED IMPORTED_TARGET GLOBAL libelf)
+pkg_check_modules(LIBDW REQUIRED IMPORTED_TARGET GLOBAL libdw)
+pkg_check_modules(PNG REQUIRED IMPORTED_TARGET GLOBAL libpng)  # pictures of graphs
+pkg_check_modules(MPFR REQUIRED IMPORTED_TARGET GLOBAL mpfr)  # tests only
+pkg_check_modules(PROTOBUF REQUIRED IMPORTED_TARGET GLOBAL protobuf)
 find_library(DNNL_LIBRARY dnnl REQUIRED)  # its CMake package wants OpenCL, which is not used
 find_library(ONNX_LIBRARY onnx REQUIRED)
 find_library(ONNX_PROTO_LIBRARY onnx_proto REQUIRED)

@@ -1,5 +1,5 @@
 # RTL in the simulator: Verilated builds of tile_core (fast, traced, with faults to plant) behind one adapter.
-set(RTL ${CMAKE_SOURCE_DIR}/rtl)
+set(RTL ${tessera_SOURCE_DIR}/rtl)
 set(TILE_CORE_SOURCES
     ${TESSERA_PKG_SV} ${RTL}/fpu_pkg.sv ${RTL}/tile_pkg.sv ${RTL}/fpu_unpack.sv ${RTL}/fpu_round.sv ${RTL}/fpu.sv
     ${RTL}/fpu_divsqrt.sv ${RTL}/tile_decode.sv ${RTL}/tile_decode_fp.sv ${RTL}/tile_alu.sv ${RTL}/tile_div.sv
@@ -17,8 +17,8 @@ set(TILE_CORE_WARNINGS -Wall -Wno-UNUSEDSIGNAL -Wno-VARHIDDEN)
 
 # The package is generated while building, but Verilator wants to read it at configure time.
 if(NOT EXISTS ${TESSERA_PKG_SV})
-  execute_process(COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/hw/generate/generate.py
-                          ${CMAKE_BINARY_DIR}/generated COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND ${Python3_EXECUTABLE} ${tessera_SOURCE_DIR}/hw/generate/generate.py
+                          ${tessera_BINARY_DIR}/generated COMMAND_ERROR_IS_FATAL ANY)
 endif()
 
 # tessera_cosim_model(LIBRARY PREFIX OPTIMISATION source [verilate options]): a model and its adapter. The generated C++
@@ -56,7 +56,7 @@ add_custom_command(OUTPUT ${WAVE_SIGNALS}
           ${WAVE_SIGNALS}
   DEPENDS wave_signals.py ${TRACED_DIR}/Vtile_core_traced__Trace__0__Slow.cpp VERBATIM)
 target_sources(tessera_cosim_traced_model PRIVATE ${WAVE_SIGNALS})
-target_include_directories(tessera_cosim_traced_model PRIVATE ${CMAKE_SOURCE_DIR})
+target_include_directories(tessera_cosim_traced_model PRIVATE ${tessera_SOURCE_DIR})
 set_source_files_properties(${WAVE_SIGNALS} PROPERTIES COMPILE_OPTIONS -O1)
 tessera_cosim_model(tessera_cosim_faulty Vtile_core_faulty -O1 rtl_tile_faulty.cpp TRACE_FST TRACE_STRUCTS
                     VERILATOR_ARGS ${TILE_CORE_WARNINGS} +define+TESSERA_FAULTS)
