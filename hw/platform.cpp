@@ -10,10 +10,10 @@
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <type_traits>
 
 #include "hw/error.h"
+#include "hw/read_file.h"
 #include "hw/generated/machine.h"
 #include "hw/platform_files.h"
 
@@ -316,18 +316,12 @@ class Reader {
 };
 
 std::string read_file(const std::string& path) {
-  // A device may have no end.
-  if (std::error_code error; std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error) &&
-                             !std::filesystem::is_fifo(path, error))
-    throw Error(Category::usage, "the platform is no file", path,
+  try {
+    return read_whole_file(path, "platform");
+  } catch (const Error& error) {
+    throw Error(error.category(), error.message(), path,
                 fmt::format("give a file or one of: {}", fmt::join(platform_names(), ", ")));
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  if (in) text << in.rdbuf();
-  if (!in || !text)
-    throw Error(Category::usage, "cannot read the platform file", path,
-                fmt::format("give a file or one of: {}", fmt::join(platform_names(), ", ")));
-  return text.str();
+  }
 }
 
 }  // namespace
@@ -412,7 +406,8 @@ Platform load_platform_text(const std::string& text, const std::string& where) {
 Platform load_platform(const std::string& name_or_path) {
   for (const auto& file : detail::platform_files())
     if (file.name == name_or_path) return load_platform_text(file.text, file.name);
-  const bool path = name_or_path.find('/') != std::string::npos ||
+  std::error_code ignored;
+  const bool path = std::filesystem::exists(name_or_path, ignored) || name_or_path.find('/') != std::string::npos ||
                     (name_or_path.size() > 5 && name_or_path.compare(name_or_path.size() - 5, 5, ".json") == 0);
   if (!path)
     throw Error(Category::usage, fmt::format("there is no platform '{}'", name_or_path), "",

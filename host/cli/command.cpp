@@ -124,9 +124,34 @@ bool named(const CLI::Option& option, const std::vector<std::string>& names) {
   return std::any_of(names.begin(), names.end(), [&](const std::string& name) { return option.check_name(name); });
 }
 
+/// Options that name what a command writes: files, and directories of files.
+std::vector<std::string> output_files() {
+  return {"--json", "--signature", "--trace", "--wave", "--output", "--picture", "--save"};
+}
+std::vector<std::string> output_directories(const CLI::App& app) {
+  std::vector<std::string> names = {"--out", "--report", "--dump-passes"};
+  if (app.get_name() == "examples") names.emplace_back("--inputs");
+  return names;
+}
+
+/// Refuses what cannot be written before the work begins, not behind it.
+void check_outputs(Context& context, const CLI::App& app) {
+  const auto refuse = [&](const CLI::Option& option, const std::string& text, const std::string& place) {
+    if (option.check_name("--json")) context.json_file.clear();  // it is told once
+    throw Error(Category::usage, "cannot write the " + text + " of " + option.get_name(), place,
+                "name one that can be made and written");
+  };
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& place : option->results()) {
+      if (named(*option, output_files()) && !may_write_file(place)) refuse(*option, "file", place);
+      if (named(*option, output_directories(app)) && !may_write_into(place)) refuse(*option, "directory", place);
+    }
+  }
+}
+
 /// An option whose file would be written over what another argument names: its name and the file, else empty.
 std::pair<std::string, std::string> overwritten(const CLI::App& app) {
-  const std::vector<std::string> outputs = {"--json", "--signature", "--trace", "--wave", "-o", "--picture", "--save"};
+  const std::vector<std::string> outputs = output_files();
   const std::vector<std::string> inputs = {"--input", "--platform", "--labels", "--explain", "--diff"};
   for (const CLI::Option* out : app.get_options([&](const CLI::Option* o) { return named(*o, outputs); }))
     for (const std::string& file : out->results())
@@ -228,6 +253,22 @@ CLI::Validator tolerance_number() {
       "");
 }
 
+void require_with(const CLI::App& app, const std::vector<std::string>& options, const std::vector<std::string>& with) {
+  const auto given = [&](const std::string& name) { return app.count(name) != 0; };
+  if (std::any_of(with.begin(), with.end(), given)) return;
+  const auto idle = std::find_if(options.begin(), options.end(), given);
+  if (idle == options.end()) return;
+  std::string names;
+  for (const std::string& name : with) names += (names.empty() ? "" : " or ") + name;
+  throw Error(Category::usage, *idle + " has no effect without " + names, *idle, "add that, or leave it out");
+}
+
+void refuse_with(const CLI::App& app, const std::vector<std::string>& options, const std::string& what) {
+  for (const std::string& name : options)
+    if (app.count(name) != 0)
+      throw Error(Category::usage, name + " has no effect with " + what, name, "leave one of them out");
+}
+
 void add_command(CLI::App& app, Context& context, const std::string& name, const std::string& description,
                  const std::string& example, const std::function<Body(CLI::App&)>& configure) {
   CLI::App* sub = app.add_subcommand(name, description);
@@ -280,17 +321,40 @@ int parse_failure(const CLI::App& app, Context& context, const CLI::ParseError& 
   return end_result(context, code);
 }
 
+/// What stands in the buffer of standard output has to go out, or the command has failed.
+void flush_output() {
+  std::cout.flush();
+  if (!std::cout)
+    throw Error(Category::usage, "cannot write to standard output", "", "check its free space");
+}
+
+/// A body with all that goes around it.
+int whole_command(Context& context, const CLI::App& command) {
+  check_outputs(context, command);
+  const int code = bodies().at(&command)(context);
+  if (code == 0) {
+    Shutdown::check();  // a request that came behind the last look
+    flush_output();
+  }
+  return code;
+}
+
 }  // namespace
 
 int run(CLI::App& app, Context& context, int argc, char** argv) {
   context.arguments.assign(argv, argv + argc);
+  Shutdown::install();
   std::signal(SIGXFSZ, SIG_IGN);  // a limit of file sizes is a full disk
   std::signal(SIGPIPE, SIG_IGN);  // a reader that goes away is an error of writing, not the end of reports and waves
   app.require_subcommand(1);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {
-    return app.exit(success);  // --help, --version
+    return guarded(context, [&](Context&) {  // --help, --version
+      const int code = app.exit(success);
+      flush_output();
+      return code;
+    });
   } catch (const CLI::ParseError& error) {
     return parse_failure(app, context, error, argc, argv);
   }
@@ -303,14 +367,7 @@ int run(CLI::App& app, Context& context, int argc, char** argv) {
     return exit_code(Category::usage);
   }
   begin_result(context, app, sub->get_name());
-  int code = guarded(context, bodies().at(sub));
-  std::cout.flush();
-  if (!std::cout && code == 0) {
-    code = guarded(context, [](Context&) -> int {
-      throw Error(Category::usage, "cannot write to standard output", "", "check its free space");
-    });
-  }
-  return end_result(context, code);
+  return end_result(context, guarded(context, [sub](Context& c) { return whole_command(c, *sub); }));
 }
 
 }  // namespace tessera::cli

@@ -37,6 +37,11 @@ CLI::Validator whole_number(std::uint64_t least = 0, std::uint64_t most = ~std::
 /// For tolerances: a finite number, not negative.
 CLI::Validator tolerance_number();
 
+/// Throws Error(usage) if one of `options` is given and none of `with` is: an option that does nothing is a mistake.
+void require_with(const CLI::App& app, const std::vector<std::string>& options, const std::vector<std::string>& with);
+/// Throws Error(usage) if one of `options` is given: they do nothing with `what`.
+void refuse_with(const CLI::App& app, const std::vector<std::string>& options, const std::string& what);
+
 /// A command's body: returns the exit code; throws tessera::Error for what a user can cause.
 using Body = std::function<int(Context&)>;
 

@@ -80,7 +80,6 @@ std::vector<Benchmark> chosen(const Context& context, const std::vector<std::str
 }
 
 int run_bench(Context& context, const BenchOptions& options) {
-  Shutdown::install();
   const std::vector<Benchmark> list = chosen(context, options.names);
   const nlohmann::ordered_json host = bench::host_json();
   context.result["host"] = host;

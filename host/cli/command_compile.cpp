@@ -9,7 +9,6 @@
 #include "host/cli/run_report.h"
 #include "host/executable/container.h"
 #include "hw/error.h"
-#include "verif/cosim/shutdown.h"
 
 namespace tessera::cli {
 
@@ -29,7 +28,6 @@ int run_compile(Context& context, const CompileOptions& options) {
   if (options.model.empty() || options.output.empty())
     throw Error(Category::usage, "compile needs MODEL.onnx and -o FILE", "",
                 "or --explain FILE to see what is in an executable");
-  Shutdown::install();
   Progress progress(context.quiet);
   const Platform platform = load_platform(options.platform);
   const LoadedModel loaded = load_model(context, options.model, options.inputs);
@@ -91,7 +89,6 @@ std::vector<model::Tensor> exec_inputs(const ExecOptions& options, const Compile
 }
 
 int run_exec(Context& context, const ExecOptions& options) {
-  Shutdown::install();
   Progress progress(context.quiet);
   CompiledModel compiled;
   compiled.executable = executable::read_file(options.file);
@@ -99,6 +96,7 @@ int run_exec(Context& context, const ExecOptions& options) {
                                 ? load_platform_text(compiled.executable.platform_json, options.file)
                                 : load_platform(options.machine.platform);
   options.machine.check(platform);
+  options.results.check();
   executable::check_platform(compiled.executable, platform.name, platform.hash());
   read_interface(compiled);
   const std::vector<model::Tensor> inputs = exec_inputs(options, compiled);
@@ -126,6 +124,11 @@ void add_compile_command(CLI::App& app, Context& context) {
                 options->inputs.add_to(sub);
                 options->settings.add_to(sub);
                 return [options, &sub](Context& c) {
+                  if (!options->explain.empty())
+                    refuse_with(sub,
+                                {"MODEL", "--output", "--platform", "--report", "--input", "--inputs", "--shape",
+                                 "--weights", "--chunk", "--replicas", "--dump-passes"},
+                                "--explain");
                   if (sub.count("--platform") == 0) options->platform = default_platform(options->model);
                   return run_compile(c, *options);
                 };
@@ -137,7 +140,7 @@ void add_exec_command(CLI::App& app, Context& context) {
               "tessera exec digits.tsx --inputs host/examples/digits", [](CLI::App& sub) -> Body {
                 auto options = std::make_shared<ExecOptions>();
                 sub.add_option("FILE", options->file, "Executable of tessera compile")->required();
-                options->inputs.add_to(sub);
+                options->inputs.add_files_to(sub);
                 options->machine.platform.clear();  // the executable knows its own
                 CLI::Option* const check = sub.add_flag("--check", options->machine.check_races,
                                                         "Look for races between the contexts of a tile, in all tiles");
@@ -147,7 +150,10 @@ void add_exec_command(CLI::App& app, Context& context) {
                     ->needs(check);
                 options->results.add_to(sub);
                 options->machine.add_to(sub);
-                return [options](Context& c) { return run_exec(c, *options); };
+                return [options, &sub](Context& c) {
+                  require_with(sub, {"--rtol", "--atol"}, {"--expected"});
+                  return run_exec(c, *options);
+                };
               });
 }
 

@@ -14,7 +14,6 @@
 #include "host/demo/demo.h"
 #include "host/executable/container.h"
 #include "hw/error.h"
-#include "verif/cosim/shutdown.h"
 
 namespace tessera::cli {
 
@@ -175,7 +174,6 @@ Platform platform_for(const DemoOptions& options, const demo::Kind& kind) {
 }
 
 int run_demo(Context& context, const DemoOptions& options) {
-  Shutdown::install();
   Progress progress(context.quiet);
   const auto start = std::chrono::steady_clock::now();
   const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };

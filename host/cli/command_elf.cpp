@@ -92,6 +92,10 @@ class Bench {
   }
 
   [[nodiscard]] TileModel& tile() { return *tile_; }
+  /// Throws Error(usage) if what is recorded cannot be kept.
+  void check() const {
+    if (trace_) trace_->check();
+  }
 
   /// Closes trace and waveform and says in `result` what they hold.
   void close(nlohmann::ordered_json& result) {
@@ -237,7 +241,6 @@ int run_command(Context& context, const Options& options) {
   Bench bench(options, config, platform, program);
   TileModel& tile = bench.tile();
   const Cycle limit = options.max_cycles != 0 ? options.max_cycles : kNever;
-  Shutdown::install();
   Progress progress(context.quiet);
   progress.phase("running");
   const auto started = std::chrono::steady_clock::now();
@@ -246,17 +249,18 @@ int run_command(Context& context, const Options& options) {
   try {
     end = run_elf(tile, config, program, platform, options.context_id(), limit, observed, [&](Cycle cycle) {
       Shutdown::check();
+      bench.check();
       progress.update(static_cast<double>(cycle), static_cast<double>(options.max_cycles), cycle);
     });
-  } catch (const Interrupted& interrupted) {
+  } catch (const std::exception& failure) {  // what was recorded up to it is what the user needs
     progress.finish();
-    context.result["exit_reason"] = "signal";
-    bench.close(context.result);
-    return interrupted.exit_code();
-  } catch (const Error&) {  // lockstep mismatch: what was recorded up to it is what the user needs
-    progress.finish();
-    context.result["exit_reason"] = "error";
-    bench.close(context.result);
+    const bool signal = dynamic_cast<const Interrupted*>(&failure) != nullptr;
+    context.result["exit_reason"] = signal ? "signal" : "error";
+    try {
+      bench.close(context.result);
+    } catch (const Error& error) {
+      if (error.what() != std::string(failure.what())) context.warn(error.what());
+    }
     throw;
   }
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - started;
@@ -290,17 +294,21 @@ void add_elf(CLI::App& app, Context& context) {
                     ->check(whole_number(1, kNever))
                     ->type_name("N");
                 sub.add_option("--trace", options->trace, "Write a line for each instruction")->type_name("FILE");
-                sub.add_option("--wave", options->wave, "Waveform, FST or VCD by suffix; a .gtkw view beside it")
-                    ->type_name("FILE");
+                CLI::Option* const wave =
+                    sub.add_option("--wave", options->wave, "Waveform, FST or VCD by suffix; a .gtkw view beside it")
+                        ->type_name("FILE");
                 sub.add_option("--wave-scope", options->wave_scopes, "Only signals below these scopes")
                     ->allow_extra_args(false)
-                    ->type_name("PATTERN");
+                    ->type_name("PATTERN")
+                    ->needs(wave);
                 sub.add_option("--wave-from", options->wave_from, "First cycle in the waveform")
                     ->check(whole_number())
-                    ->type_name("CYCLE");
+                    ->type_name("CYCLE")
+                    ->needs(wave);
                 sub.add_option("--wave-to", options->wave_to, "Last cycle in the waveform")
                     ->check(whole_number())
-                    ->type_name("CYCLE");
+                    ->type_name("CYCLE")
+                    ->needs(wave);
                 sub.add_option("--platform", options->platform, "Platform: latencies and memory size")
                     ->capture_default_str()
                     ->type_name("NAME|FILE");

@@ -8,6 +8,8 @@
 #include "host/onnx/work.h"
 #include "host/onnx/writer.h"
 #include "hw/error.h"
+#include "hw/whole_file.h"
+#include "verif/cosim/shutdown.h"
 
 namespace tessera::cli {
 
@@ -100,6 +102,7 @@ int run_examples(Context& context, const ExamplesOptions& options) {
   const examples::Chosen chosen = examples::choose(options.name, context.seed);
   const bool program = chosen.example->build == nullptr && options.save.empty() && options.inputs.empty();
   const examples::Network network = program ? examples::Network{} : examples::build(chosen);
+  Shutdown::check();
   if (options.save.empty() && options.inputs.empty()) tell(context, chosen, network);
   if (!options.save.empty()) {
     model::write_file(options.save, network.onnx);
@@ -108,6 +111,7 @@ int run_examples(Context& context, const ExamplesOptions& options) {
   }
   if (options.inputs.empty()) return 0;
   model::make_directory(options.inputs);
+  const DirectoryLock together(options.inputs);
   for (std::size_t i = 0; i < network.inputs.size(); ++i)
     model::write_tensor(fmt::format("{}/input_{}.pb", options.inputs, i), network.inputs[i]);
   if (network.labels) model::write_tensor(options.inputs + "/labels.pb", *network.labels);

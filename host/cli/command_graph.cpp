@@ -163,7 +163,6 @@ void natural_graph(Context& context, const GraphOptions& options, const model::M
 }
 
 int run_graph(Context& context, const GraphOptions& options) {
-  Shutdown::install();
   const Clock::time_point start = Clock::now();
   if (!options.picture.empty()) {  // before the work, not behind it
     (void)scale::format_of(options.picture);
@@ -201,14 +200,20 @@ void add_graph_command(CLI::App& app, Context& context) {
         sub.add_option("MODEL", options->model, "ONNX file, or example:NAME")->required();
         sub.add_option("--platform", options->platform, "c2, pocket, dss8440 or a platform file")
             ->capture_default_str();
-        sub.add_option("--grain", options->grain,
+        CLI::Option* const grain =
+            sub.add_option("--grain", options->grain,
                        "Build the fine structure of training instead of the own lowering: full, or how many "
                        "vectors of 16 elements a vertex takes")
             ->type_name("full|N");
         sub.add_flag("--inference", options->inference, "With --grain: forward alone");
-        sub.add_flag("--count-only", options->count_only, "Without --grain: do not compile for the memory");
-        sub.add_option("--picture", options->picture, "Draw it: .png or .svg")->type_name("FILE");
-        sub.add_option("--size", options->size, "Pixels of the picture")->capture_default_str()->type_name("WxH");
+        sub.add_flag("--count-only", options->count_only, "Without --grain: do not compile for the memory")
+            ->excludes(grain);
+        CLI::Option* const picture =
+            sub.add_option("--picture", options->picture, "Draw it: .png or .svg")->type_name("FILE");
+        sub.add_option("--size", options->size, "Pixels of the picture")
+            ->capture_default_str()
+            ->type_name("WxH")
+            ->needs(picture);
         options->inputs.add_to(sub);
         return [options](Context& c) { return run_graph(c, *options); };
       });

@@ -1,6 +1,7 @@
 // tessera onnx-test: runs directories of ONNX's backend tests on the reference or on the modelled machine and compares
 // with the expected results. Each data set runs in a process of its own, so that nothing one does ends the others.
 #include <fmt/format.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <csignal>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -18,6 +20,8 @@
 #include "host/golden/evaluate.h"
 #include "host/onnx/test_case.h"
 #include "hw/error.h"
+#include "hw/read_file.h"
+#include "verif/cosim/shutdown.h"
 
 namespace tessera::cli {
 
@@ -147,10 +151,21 @@ Json run_here(const Options& options, const Context& context, const std::string&
 struct Child {
   pid_t pid = -1;
   int pipe = -1;
+
+  /// Its status when it has ended; it is no more then.
+  int wait() {
+    close(pipe);
+    int status = 0;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    pid = -1;
+    return status;
+  }
 };
 
 [[noreturn]] void run_child(const Options& options, const Context& context, const std::string& directory,
                             const std::string& name, int pipe) {
+  for (const int signal : {SIGINT, SIGTERM, SIGQUIT, SIGHUP}) std::signal(signal, SIG_DFL);  // the parent answers them
   // The alarm ends a run that does not come to an end; SIGALRM's default action is enough.
   alarm(options.time_limit);
   const std::string text = run_here(options, context, directory, name).dump();
@@ -176,18 +191,20 @@ Child start(const Options& options, const Context& context, const std::string& d
   return {pid, ends[0]};
 }
 
-Json finish(const Options& options, const Child& child) {
+/// Waits for the child's end; throws Interrupted if the user does not want to.
+Json finish(const Options& options, Child& child) {
   std::string text;
   char buffer[4096];
-  for (ssize_t n = 1; n != 0;) {
-    n = read(child.pipe, buffer, sizeof buffer);
-    if (n < 0 && errno != EINTR) break;
+  for (;;) {
+    pollfd ready{child.pipe, POLLIN, 0};
+    Shutdown::check();
+    constexpr int kLookMs = 50;
+    if (poll(&ready, 1, kLookMs) <= 0) continue;
+    const ssize_t n = read(child.pipe, buffer, sizeof buffer);
+    if (n == 0 || (n < 0 && errno != EINTR)) break;
     if (n > 0) text.append(buffer, static_cast<std::size_t>(n));
   }
-  close(child.pipe);
-  int status = 0;
-  while (waitpid(child.pid, &status, 0) < 0 && errno == EINTR) {
-  }
+  const int status = child.wait();
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
     return verdict("fail", fmt::format("not done within {} s", options.time_limit));
   if (WIFSIGNALED(status)) return verdict("fail", fmt::format("ended by signal {}", WTERMSIG(status)));
@@ -268,12 +285,27 @@ std::vector<Job> jobs_of(const std::vector<Case>& cases) {
   return jobs;
 }
 
+/// Those that still run when the command ends go with it.
+struct EndChildren {
+  std::vector<Job>& jobs;
+  ~EndChildren() {
+    for (Job& job : jobs) {
+      if (job.child.pid <= 0) continue;
+      kill(job.child.pid, SIGKILL);
+      (void)job.child.wait();
+    }
+  }
+};
+
 int run_all(const Options& options, Context& context) {
+  for (const std::string& directory : options.directories) require_directory(directory, "directory of tests");
   std::map<std::string, unsigned> counts = {{"pass", 0}, {"fail", 0}, {"unsupported", 0}};
   std::uint64_t values = 0;
-  Json records = Json::array(), entry;
+  Json entry;
+  Json& records = context.result["cases"] = Json::array();  // an end by a signal keeps what there is
   const std::vector<Case> cases = cases_of(options);
   std::vector<Job> jobs = jobs_of(cases);
+  const EndChildren end{jobs};
   std::size_t started = 0;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     for (; started < jobs.size() && started < i + context.threads; ++started) {
@@ -299,7 +331,6 @@ int run_all(const Options& options, Context& context) {
   context.result["device"] = options.device;
   for (const auto& [outcome, count] : counts) context.result[outcome] = count;
   context.result["values"] = values;
-  context.result["cases"] = std::move(records);
   if (counts["fail"] > 0) return exit_code(Category::wrong_result);
   return counts["pass"] > 0 ? 0 : exit_code(Category::unsupported);
 }

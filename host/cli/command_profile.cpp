@@ -7,7 +7,6 @@
 #include "host/cli/memory_story.h"
 #include "host/profile/report_view.h"
 #include "hw/error.h"
-#include "verif/cosim/shutdown.h"
 
 namespace tessera::cli {
 
@@ -25,7 +24,6 @@ int run_profile(Context& context, ProfileOptions options) {
     if (!options.other.empty())
       throw Error(Category::usage, "--memory and --diff do not go together", "--diff",
                   "--diff takes the reports of two runs");
-    Shutdown::install();
     options.story.model = options.report;
     tell_memory(context, options.story);
     return 0;
@@ -77,10 +75,9 @@ void add_profile_command(CLI::App& app, Context& context) {
                     ->capture_default_str();
                 options->story.inputs.add_to(sub);
                 return [options, &sub](Context& c) {
-                  if (!options->memory)
-                    for (const char* only : {"--dtype", "--batch", "--platform", "--shape"})
-                      if (sub.count(only) != 0)
-                        throw Error(Category::usage, std::string(only) + " goes with --memory", only);
+                  require_with(sub, {"--dtype", "--batch", "--platform", "--shape", "--input", "--inputs"},
+                               {"--memory"});
+                  if (options->memory) refuse_with(sub, {"--top"}, "--memory");
                   options->story.types_given = sub.count("--dtype") != 0;
                   options->story.batches_given = sub.count("--batch") != 0;
                   return run_profile(c, *options);

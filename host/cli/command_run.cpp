@@ -15,7 +15,6 @@
 #include "host/golden/compare.h"
 #include "host/golden/evaluate.h"
 #include "hw/error.h"
-#include "verif/cosim/shutdown.h"
 
 namespace tessera::cli {
 
@@ -78,10 +77,10 @@ CompiledModel compile_or_report(Context& context, const RunOptions& options, con
 }
 
 int run_command(Context& context, const RunOptions& options) {
-  Shutdown::install();
   Progress progress(context.quiet);
   const Platform platform = load_platform(options.machine.platform);
   options.machine.check(platform);
+  options.results.check();
   (void)options.compile.replica_count(options.machine.chosen(platform).ipus());
   if (is_wavenet(options.model)) {
     FlowRequest request;
@@ -91,14 +90,14 @@ int run_command(Context& context, const RunOptions& options) {
   }
   const LoadedModel loaded = load_model(context, options.model, options.inputs);
   const std::vector<model::Tensor> inputs =
-      arrange(loaded.model, loaded.given, options.synthetic && loaded.given.empty(), context.seed);
+      arrange(loaded.model, loaded.given, options.synthetic, context.seed);
   const bool check = options.check || options.check_outputs;
   const CompiledModel compiled = compile_or_report(context, options, loaded.model, platform, progress);
   FlowRequest request;
   request.title = options.model;
   request.machine = machine_options(options, check);
   request.results = options.results;
-  if (loaded.example) request.labels = loaded.example->labels;
+  if (loaded.example && !loaded.replaced) request.labels = loaded.example->labels;
   request.conclude = [&](const Machine& machine, const DeviceRun& run) {
     std::string wrong = report_network(context, loaded, options.network, compiled, machine, run);
     if (!options.check) return wrong;
@@ -118,41 +117,50 @@ int run_command(Context& context, const RunOptions& options) {
 }  // namespace
 
 void add_run_command(CLI::App& app, Context& context) {
-  add_command(app, context, "run", "Compile an ONNX model, run it on the modelled machine and verify the results",
-              "tessera run host/examples/digits/digits.onnx --inputs host/examples/digits --platform pocket --check",
-              [](CLI::App& sub) -> Body {
-                auto options = std::make_shared<RunOptions>();
-                sub.add_option("MODEL", options->model, "ONNX file, or example:NAME?key=value,... (tessera examples)")
-                    ->required();
-                options->inputs.add_to(sub);
-                sub.add_flag("--synthetic", options->synthetic, "Draw all inputs from --seed instead of reading files");
-                sub.add_flag(
-                    "--check", options->check,
-                    fmt::format("Read the result of every node and compare it and the outputs with the reference; "
-                                "look for races between the contexts of a tile, in at most {} tiles of an IPU",
-                                kRaceTiles));
-                sub.add_flag("--check-outputs", options->check_outputs,
-                             "The same for the outputs alone, of the program as it is without --check");
-                CLI::Option* const all_races =
-                    sub.add_flag("--race-check", options->all_races,
-                                 "Look for races in all tiles, with a check or without: slow on large machines");
-                CLI::Option* const race_tiles =
-                    sub.add_option("--race-tiles", options->race_tiles,
-                                   "Look for races in at most so many tiles of an IPU, spread evenly; 0 is all")
-                        ->type_name("N")
-                        ->excludes(all_races);
-                sub.add_flag("--no-race-check", options->no_races, "With a check: do not look for races")
-                    ->excludes(all_races)
-                    ->excludes(race_tiles);
-                sub.add_flag("--nodes", options->network.nodes, "Print cycles and work of each node that multiplies");
-                options->compile.add_to(sub);
-                options->results.add_to(sub);
-                options->machine.add_to(sub);
-                return [options, &sub](Context& c) {
-                  if (sub.count("--platform") == 0) options->machine.platform = default_platform(options->model);
-                  return run_command(c, *options);
-                };
-              });
+  add_command(
+      app, context, "run", "Compile an ONNX model, run it on the modelled machine and verify the results",
+      "tessera run host/examples/digits/digits.onnx --inputs host/examples/digits --platform pocket --check",
+      [](CLI::App& sub) -> Body {
+        auto options = std::make_shared<RunOptions>();
+        sub.add_option("MODEL", options->model, "ONNX file, or example:NAME?key=value,... (tessera examples)")
+            ->required();
+        options->inputs.add_to(sub);
+        sub.add_flag("--synthetic", options->synthetic, "Draw inputs from --seed for which there is no file");
+        CLI::Option* const check =
+            sub.add_flag("--check", options->check,
+                     fmt::format("Read the result of every node and compare it and the outputs with the reference; "
+                                 "look for races between the contexts of a tile, in at most {} tiles of an IPU",
+                                 kRaceTiles));
+        sub.add_flag("--check-outputs", options->check_outputs,
+                     "The same for the outputs alone, of the program as it is without --check")
+            ->excludes(check);
+        CLI::Option* const all_races =
+            sub.add_flag("--race-check", options->all_races,
+                         "Look for races in all tiles, with a check or without: slow on large machines");
+        CLI::Option* const race_tiles =
+            sub.add_option("--race-tiles", options->race_tiles,
+                           "Look for races in at most so many tiles of an IPU, spread evenly; 0 is all")
+                ->type_name("N")
+                ->excludes(all_races);
+        sub.add_flag("--no-race-check", options->no_races, "With a check: do not look for races")
+            ->excludes(all_races)
+            ->excludes(race_tiles);
+        sub.add_flag("--nodes", options->network.nodes, "Print cycles and work of each node that multiplies");
+        options->compile.add_to(sub);
+        options->results.add_to(sub);
+        options->machine.add_to(sub);
+        return [options, &sub](Context& c) {
+          if (sub.count("--platform") == 0) options->machine.platform = default_platform(options->model);
+          require_with(sub, {"--no-race-check"}, {"--check", "--check-outputs"});
+          require_with(sub, {"--rtol", "--atol"}, {"--check", "--check-outputs", "--expected"});
+          if (is_wavenet(options->model))
+            refuse_with(sub,
+                        {"--input", "--inputs", "--shape", "--synthetic", "--nodes", "--weights", "--chunk",
+                         "--replicas", "--dump-passes", "--labels", "--rtol", "--atol"},
+                        options->model + ", a program of the graph library");
+          return run_command(c, *options);
+        };
+      });
 }
 
 }  // namespace tessera::cli

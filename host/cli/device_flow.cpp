@@ -10,6 +10,8 @@
 #include "host/cli/run_report.h"
 #include "host/onnx/tensor_io.h"
 #include "hw/error.h"
+#include "hw/read_file.h"
+#include "hw/whole_file.h"
 #include "verif/cosim/shutdown.h"
 
 namespace tessera::cli {
@@ -27,17 +29,34 @@ void ResultOptions::add_to(CLI::App& app) {
   app.add_option("--report", report, "Write report.json and report.txt")->type_name("DIR");
 }
 
+void ResultOptions::check() const {
+  if (!labels.empty()) require_file(labels, "labels");
+  if (!expected.empty()) require_directory(expected, "directory of --expected");
+}
+
 namespace {
 
 std::string output_file(const std::string& directory, std::size_t index) {
   return fmt::format("{}/output_{}.pb", directory, index);
 }
 
-golden::Comparison check_expected(const ResultOptions& options, const DeviceRun& run) {
+/// What the user gives to compare with, read before the run.
+struct References {
+  std::vector<model::Tensor> expected;
+  std::optional<model::Tensor> labels;
+
+  References(const FlowRequest& request, const CompiledModel& compiled) : labels(request.labels) {
+    const ResultOptions& options = request.results;
+    if (!options.labels.empty()) labels = model::read_tensor(options.labels);
+    for (std::size_t i = 0; !options.expected.empty() && i < compiled.outputs.size(); ++i)
+      expected.push_back(model::read_tensor(output_file(options.expected, i)));
+  }
+};
+
+golden::Comparison check_expected(const ResultOptions& options, const References& references, const DeviceRun& run) {
   golden::Comparison all;
   for (std::size_t i = 0; i < run.outputs.size(); ++i)
-    all.merge(golden::compare(run.outputs[i], model::read_tensor(output_file(options.expected, i)), options.tolerance,
-                              run.outputs[i].name));
+    all.merge(golden::compare(run.outputs[i], references.expected.at(i), options.tolerance, run.outputs[i].name));
   return all;
 }
 
@@ -52,9 +71,7 @@ void add_check(Context& context, const std::string& key, const golden::Compariso
 }
 
 /// Share of rows whose largest element stands at the label. The first output, rows along axis 0.
-void add_accuracy(Context& context, const FlowRequest& request, const DeviceRun& run) {
-  const std::string& file = request.results.labels;
-  const model::Tensor labels = file.empty() ? *request.labels : model::read_tensor(file);
+void add_accuracy(Context& context, const std::string& file, const model::Tensor& labels, const DeviceRun& run) {
   const model::Tensor& scores = run.outputs.front();
   const std::int64_t rows = labels.elements();
   if (rows == 0 || scores.shape.empty() || scores.shape.front() != rows)
@@ -77,6 +94,7 @@ void add_accuracy(Context& context, const FlowRequest& request, const DeviceRun&
 
 void write_outputs(const std::string& directory, const DeviceRun& run) {
   model::make_directory(directory);
+  const DirectoryLock together(directory);
   for (std::size_t i = 0; i < run.outputs.size(); ++i) model::write_tensor(output_file(directory, i), run.outputs[i]);
 }
 
@@ -192,8 +210,8 @@ std::string tiles_text(const Platform& platform, const executable::Executable& e
   return fmt::format("{} tiles on {} of {} IPUs", tiles, executable.instances.size(), platform.ipus());
 }
 
-int report_results(Context& context, const FlowRequest& request, Machine& machine, const CompiledModel& compiled,
-                   const DeviceRun& run, ReportParts& parts) {
+int report_results(Context& context, const FlowRequest& request, const References& references, Machine& machine,
+                   const CompiledModel& compiled, const DeviceRun& run, ReportParts& parts) {
   add_run(context.result, machine, compiled, run);
   if (!request.results.out.empty()) write_outputs(request.results.out, run);
   context.print(fmt::format("{:<11} {} on platform {}: {}, {} in lockstep, {} RTL", request.what, request.title,
@@ -201,11 +219,11 @@ int report_results(Context& context, const FlowRequest& request, Machine& machin
                             run.statistics.lockstep_tiles, run.statistics.rtl_tiles));
   check_phases(context, machine, compiled);
   tell_unheard(context, machine);
-  if (request.labels || !request.results.labels.empty()) add_accuracy(context, request, run);
+  if (references.labels) add_accuracy(context, request.results.labels, *references.labels, run);
   std::string failure;
   if (request.check) compare(context, "reference", "check", request.check(run), failure);
   if (!request.results.expected.empty())
-    compare(context, "expected", "expected", check_expected(request.results, run), failure);
+    compare(context, "expected", "expected", check_expected(request.results, references, run), failure);
   if (request.conclude) {
     const std::string wrong = request.conclude(machine, run);
     if (failure.empty()) failure = wrong;
@@ -253,15 +271,24 @@ void add_unfinished(Context& context, Machine& machine) {
   }
 }
 
+std::string text_of(const std::exception_ptr& failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+}
+
 /// Waves and report of a failed run. The failure itself goes on: what goes wrong here is only told.
 void close_failed(Context& context, const FlowRequest& request, Machine* machine, bool finished,
                   const std::exception_ptr& failure, const ReportParts& parts) {
   // finished: the program was, and its waves are closed already.
+  const std::string told = text_of(failure);
   const auto attempt = [&](const std::function<void()>& step) {
     try {
       step();
     } catch (const std::exception& error) {
-      context.warn(error.what());
+      if (error.what() != told) context.warn(error.what());  // what could not be written may be the failure itself
     }
   };
   if (machine != nullptr && !finished) attempt([&] { add_unfinished(context, *machine); });
@@ -296,11 +323,12 @@ int run_on_machine(Context& context, const FlowRequest& request, const Platform&
   parts.compiler = compiled.report;
   bool finished = false;
   try {
+    const References references(request, compiled);
     machine = std::make_unique<Machine>(context, request.machine, platform, compiled.executable, progress);
     const DeviceRun run = run_compiled(*machine, compiled, inputs, progress, request.inspect);
     finished = true;
     finish_waves(context, *machine);
-    const int code = report_results(context, request, *machine, compiled, run, parts);
+    const int code = report_results(context, request, references, *machine, compiled, run, parts);
     Shutdown::check();
     if (!request.machine.wave.empty() && !context.result.contains("wave"))
       throw Error(Category::usage, "no signal was selected, so there is no waveform", request.machine.wave,

@@ -19,6 +19,8 @@ struct ResultOptions {
   golden::Tolerance tolerance{1e-4, 1e-5, 0};
 
   void add_to(CLI::App& app);
+  /// Throws Error(usage) for files to compare with that are not there: before anything long begins.
+  void check() const;
 };
 
 struct FlowRequest {

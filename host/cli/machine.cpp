@@ -64,24 +64,6 @@ std::vector<unsigned> programs_by_ipu(const Platform& platform, const executable
   return programs;
 }
 
-std::string step_text(const executable::Step& step) {
-  return ", " + step.path + (step.name.empty() ? "" : ": " + step.name);
-}
-
-std::string symbol_text(const executable::Executable& executable, TileRef tile, Address pc) {
-  for (const executable::Instance& instance : executable.instances) {
-    if (instance.ipu != tile.ipu) continue;
-    const executable::Program& program = executable.programs.at(instance.program);
-    const executable::Symbol* symbol = executable::find_symbol(program, pc);
-    if (symbol == nullptr) return {};
-    std::string text = fmt::format("{}+0x{:x}", symbol->name, pc - symbol->address);
-    if (const std::string source = executable::find_source(program, pc); !source.empty()) text += ", " + source;
-    if (const executable::Step* step = executable::find_step(program, pc)) text += step_text(*step);
-    return text;
-  }
-  return {};
-}
-
 }  // namespace
 
 Machine::Observers::Observers(const Platform& platform, const executable::Executable& executable)
@@ -97,8 +79,7 @@ Machine::Machine(const Context& context, const MachineOptions& options, const Pl
       executable_(executable),
       code_(std::make_shared<CodeCache>()),
       observers_(platform_, executable) {
-  if (options.wave.empty() && !(options.wave_from + options.wave_to).empty())
-    throw Error(Category::usage, "--wave-from and --wave-to without --wave", "", "name the waveform: --wave FILE");
+  check_wave(options, platform_);
   if (!options.wave.empty()) open_wave();
   if (!executable.instances.empty()) root_ = executable.instances.front().ipu;
   for (const executable::Instance& instance : executable.instances) root_ = std::min(root_, instance.ipu);
@@ -118,7 +99,7 @@ Machine::Machine(const Context& context, const MachineOptions& options, const Pl
     if (tap_sink_) read_taps(*system_, ipu, executable_, tap_sink_);
   };
   config.symbolizer = [this](TileRef tile, Address pc) {
-    return symbol_text(executable_, tile, pc) + caller_text(tile, pc);
+    return engine::stand_text(executable_, tile.ipu, tile.tile, pc, look());
   };
   config.stop = [] { return Shutdown::requested() != 0; };
   config.progress = [&progress, limit = options.max_cycles](Cycle cycle) {
@@ -140,14 +121,33 @@ void Machine::require_all_ipus() const {
       "platform " + platform_.name, "look at its faults and at --inject: a link or an answer is lost");
 }
 
+void check_wave(const MachineOptions& options, const Platform& platform) {
+  if (options.wave.empty()) {
+    if (!(options.wave_from + options.wave_to).empty())
+      throw Error(Category::usage, "--wave-from and --wave-to without --wave", "", "name the waveform: --wave FILE");
+    return;
+  }
+  WaveFile::check_place(options.wave);
+  const WaveEnd from = options.wave_from.empty() ? WaveEnd{} : parse_wave_end(options.wave_from, platform);
+  const WaveEnd to = options.wave_to.empty() ? WaveEnd{} : parse_wave_end(options.wave_to, platform);
+  if (from.cycle.value_or(0) > to.cycle.value_or(kNever) ||
+      from.superstep.value_or(0) > to.superstep.value_or(~std::uint64_t{0})) {
+    throw Error(Category::usage, "--wave-from " + options.wave_from + " is behind --wave-to " + options.wave_to, "",
+                "give the earlier time first");
+  }
+  std::vector<std::string> tiles;
+  const auto modes = options.modes(platform);
+  for (std::uint16_t ipu = 0; ipu < modes.size(); ++ipu)
+    for (std::uint16_t tile = 0; tile < modes[ipu].size(); ++tile) {
+      if (modes[ipu][tile] != TileMode::rtl) tiles.push_back(WaveFile::scope({ipu, tile}, "tlm"));
+      if (modes[ipu][tile] != TileMode::tlm) tiles.push_back(WaveFile::scope({ipu, tile}, "rtl"));
+    }
+  WaveFile::require_tiles(options.wave, options.wave_scopes, tiles);
+}
+
 void Machine::open_wave() {
   if (!options_.wave_from.empty()) wave_from_ = parse_wave_end(options_.wave_from, platform_);
   if (!options_.wave_to.empty()) wave_to_ = parse_wave_end(options_.wave_to, platform_);
-  if (wave_from_.cycle.value_or(0) > wave_to_.cycle.value_or(kNever) ||
-      wave_from_.superstep.value_or(0) > wave_to_.superstep.value_or(~std::uint64_t{0})) {
-    throw Error(Category::usage, "--wave-from " + options_.wave_from + " is behind --wave-to " + options_.wave_to, "",
-                "give the earlier time first");
-  }
   WaveOptions wave;
   wave.file = options_.wave;
   wave.scopes = options_.wave_scopes;
@@ -185,7 +185,7 @@ std::unique_ptr<TileModel> Machine::make_tile(const TileConfig& config, TileMode
   std::unique_ptr<TileModel> tile = std::move(tlm);
   if (mode == TileMode::lockstep) {
     LockstepOptions options;
-    options.symbolizer = [this](TileRef t, Address pc) { return symbol_text(executable_, t, pc); };
+    options.symbolizer = [this](TileRef t, Address pc) { return engine::place_text(executable_, t.ipu, pc); };
     tile = std::make_unique<LockstepTile>(config, std::move(tile), make_rtl(config), options);
   }
   const TileRef ref{static_cast<std::uint16_t>(config.ipu), static_cast<std::uint16_t>(config.tile)};
@@ -210,7 +210,7 @@ std::string Machine::text(const TileRace& race) const {
   const auto side = [&](const TileRace::Access& access) {
     const std::string who = access.context == 0 ? "the supervisor" : fmt::format("worker {}", access.context);
     const TileRef tile{static_cast<std::uint16_t>(race.ipu), static_cast<std::uint16_t>(race.tile)};
-    const std::string symbol = symbol_text(executable_, tile, access.pc);
+    const std::string symbol = engine::place_text(executable_, tile.ipu, access.pc);
     return fmt::format("{} {} it at pc 0x{:05x}{}", who,
                        access.write   ? "writes"
                        : access.fetch ? "executes"
@@ -237,21 +237,16 @@ std::string Machine::text(const TileRace& race) const {
   return text;
 }
 
-std::string Machine::caller_text(TileRef tile, Address pc) const {
-  for (const executable::Instance& instance : executable_.instances) {
-    if (instance.ipu != tile.ipu) continue;
-    const executable::Program& program = executable_.programs.at(instance.program);
-    const executable::Symbol* symbol = executable::find_symbol(program, pc);
-    if (symbol == nullptr || symbol->name != kFirmwareAmp || system_ == nullptr) return {};
-    const ContextState supervisor = system_->chip(tile.ipu).ipu().tile(tile.tile).context(0);
-    constexpr unsigned kReturnAddress = 1;
-    const executable::Step* step = executable::find_step(program, supervisor.x[kReturnAddress] - 4);
-    return step == nullptr || supervisor.pc != pc ? std::string() : step_text(*step);
-  }
-  return {};
+engine::Look Machine::look() const {
+  return [this](unsigned ipu, unsigned tile, unsigned context) -> std::optional<engine::Registers> {
+    if (system_ == nullptr || ipu >= system_->ipus()) return std::nullopt;
+    const ContextState state =
+        std::as_const(*system_).chip(ipu).ipu().tile(tile).context(static_cast<ContextId>(context));
+    return engine::Registers{state.pc, state.x, state.run == ContextState::Run::running};
+  };
 }
 
-std::string Machine::symbol(TileRef tile, Address pc) const { return symbol_text(executable_, tile, pc); }
+std::string Machine::symbol(TileRef tile, Address pc) const { return engine::place_text(executable_, tile.ipu, pc); }
 
 std::vector<std::string> Machine::unheard() const {
   std::vector<std::string> texts;

@@ -12,6 +12,7 @@
 #include "host/cli/progress.h"
 #include "host/cli/taps.h"
 #include "host/driver/driver.h"
+#include "host/engine/stand.h"
 #include "host/executable/executable.h"
 #include "host/profile/amp_spans.h"
 #include "host/profile/cycles.h"
@@ -37,6 +38,10 @@ struct WaveEnd {
 
 /// A point of time on the command line: "1200" or "1200cycles" (cycles), "3us", "250ns" (simulated time).
 [[nodiscard]] Cycle parse_time(const std::string& text, const Platform& platform);
+
+/// The options of a waveform of a chosen platform; throws Error(usage) for what is wrong with them, and for scopes that
+/// no tile has.
+void check_wave(const MachineOptions& options, const Platform& platform);
 
 class Machine {
  public:
@@ -77,6 +82,8 @@ class Machine {
 
   /// Symbol, source line and step at a pc; empty if nothing is known.
   [[nodiscard]] std::string symbol(TileRef tile, Address pc) const;
+  /// Registers of all contexts, for messages that say where they stand.
+  [[nodiscard]] engine::Look look() const;
   /// Words that tiles sent and nobody heard though their descriptors do not say that this may be: one text for each of
   /// the first descriptors of each IPU.
   [[nodiscard]] std::vector<std::string> unheard() const;
@@ -102,7 +109,6 @@ class Machine {
   void open_wave();
   void superstep_begins(Cycle release);
   /// The step that a tile's supervisor works for where it runs a routine of the firmware; empty elsewhere.
-  [[nodiscard]] std::string caller_text(TileRef tile, Address pc) const;
 
   TapSink tap_sink_;
   std::unique_ptr<WaveFile> wave_;

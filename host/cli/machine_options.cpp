@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "host/cli/machine.h"
 #include "host/cli/tile_list.h"
 #include "hw/error.h"
 #include "hw/topology.h"
@@ -168,6 +169,7 @@ void MachineOptions::check(const Platform& platform) const {
   const Platform part = chosen(platform);
   (void)modes(part);
   (void)injections(part);
+  check_wave(*this, part);
 }
 
 }  // namespace tessera::cli

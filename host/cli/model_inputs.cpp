@@ -3,20 +3,25 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <filesystem>
+#include <set>
 
 #include "host/onnx/tensor_io.h"
 #include "host/onnx/test_case.h"
 #include "hw/error.h"
+#include "hw/read_file.h"
 
 namespace tessera::cli {
 
-void InputOptions::add_to(CLI::App& app) {
+void InputOptions::add_files_to(CLI::App& app) {
   app.add_option("--input", inputs, "Tensor of an input: TensorProto (.pb) or NumPy (.npy)")
       ->allow_extra_args(false)
       ->type_name("NAME=FILE");
   app.add_option("--inputs", directory, "Directory with a file for each input: input_0.pb, input_1.pb, ...")
       ->type_name("DIR");
+}
+
+void InputOptions::add_to(CLI::App& app) {
+  add_files_to(app);
   app.add_option("--shape", shapes, "Shape of an input that the model leaves open")
       ->allow_extra_args(false)
       ->type_name("NAME=1,3,224,224");
@@ -41,20 +46,23 @@ void check_name(const std::string& name, const model::Interface& interface) {
   throw Error(Category::usage, "the model has no input '" + name + "'", "", "its inputs are: " + names);
 }
 
+[[noreturn]] void twice(const std::string& option, const std::string& name) {
+  throw Error(Category::usage, option + " is given twice for input '" + name + "'", option, "leave one of them out");
+}
+
 }  // namespace
 
 std::map<std::string, model::Tensor> read_inputs(const InputOptions& options, const model::Interface& interface) {
   std::map<std::string, model::Tensor> tensors;
   if (!options.directory.empty()) {
-    if (!std::filesystem::is_directory(options.directory)) {
-      throw Error(Category::usage, "--inputs is no directory", options.directory,
-                  "name the directory that holds input_0.pb, ...");
-    }
+    require_directory(options.directory, "directory of --inputs");
     tensors = model::read_inputs(options.directory, interface);
   }
+  std::set<std::string> named;
   for (const std::string& text : options.inputs) {
     const auto [name, file] = split(text, "--input");
     check_name(name, interface);
+    if (!named.insert(name).second) twice("--input", name);
     tensors[name] = model::read_tensor(file);
   }
   if (!options.directory.empty() && tensors.empty())
@@ -68,6 +76,7 @@ std::map<std::string, model::Shape> parse_shapes(const InputOptions& options, co
   for (const std::string& text : options.shapes) {
     const auto [name, extents] = split(text, "--shape");
     check_name(name, interface);
+    if (shapes.count(name) != 0) twice("--shape", name);
     model::Shape& shape = shapes[name];
     const char* at = extents.data();
     const char* end = at + extents.size();
@@ -114,6 +123,7 @@ model::Tensor synthetic_tensor(const model::Value& value, std::uint64_t seed) {
 std::vector<model::Tensor> arrange(const model::Model& model, const std::map<std::string, model::Tensor>& given,
                                    bool synthetic, std::uint64_t seed) {
   std::vector<model::Tensor> tensors;
+  bool drawn = false;
   for (const model::ValueId id : model.inputs) {
     const model::Value& value = model.value(id);
     if (const auto found = given.find(value.name); found != given.end()) {
@@ -126,11 +136,15 @@ std::vector<model::Tensor> arrange(const model::Model& model, const std::map<std
                     value.name, "give a tensor of that type and shape");
     } else if (synthetic) {
       tensors.push_back(synthetic_tensor(value, seed + tensors.size()));
+      drawn = true;
     } else {
       throw Error(Category::usage, "no tensor was given for input '" + value.name + "'", "",
                   "give --input " + value.name + "=FILE.pb or --inputs DIR, or --synthetic for values from the seed");
     }
   }
+  if (synthetic && !drawn)
+    throw Error(Category::usage, "--synthetic has no effect: every input has its values", "--synthetic",
+                "leave it out, or the files of the inputs that are to be drawn");
   return tensors;
 }
 
@@ -148,7 +162,8 @@ LoadedModel load_model(const Context& context, const std::string& file, const In
   import.shapes = parse_shapes(options, interface);
   if (loaded.example) {
     for (model::Tensor& tensor : loaded.example->inputs)
-      if (import.shapes.count(tensor.name) == 0) loaded.given.emplace(tensor.name, std::move(tensor));
+      if (import.shapes.count(tensor.name) != 0 || !loaded.given.emplace(tensor.name, std::move(tensor)).second)
+        loaded.replaced = true;
     loaded.example->inputs.clear();
   }
   import.inputs = loaded.given;

@@ -18,6 +18,8 @@ struct InputOptions {
   std::vector<std::string> shapes;  ///< NAME=1,3,224,224
 
   void add_to(CLI::App& app);
+  /// Without --shape.
+  void add_files_to(CLI::App& app);
 };
 
 /// Files for the model's inputs, by input name. In a directory: input_<k>.pb or .npy, see model::read_inputs. Throws
@@ -33,13 +35,14 @@ struct LoadedModel {
   model::Model model;
   std::map<std::string, model::Tensor> given;
   std::optional<examples::Network> example;  ///< without its file and inputs, which have become the above
+  bool replaced = false;                     ///< some of the example's inputs are not its own
 };
 /// The platform for MODEL if the user chose none: an example's own, else c2.
 [[nodiscard]] std::string default_platform(const std::string& model);
 [[nodiscard]] LoadedModel load_model(const Context& context, const std::string& file, const InputOptions& options);
 
-/// In the model's order, narrowed to what the machine holds. An input without file is drawn from `seed` if
-/// `synthetic`, else an Error (usage) that names it.
+/// In the model's order, narrowed to what the machine holds. An input that is not given is drawn from `seed` if
+/// `synthetic`, else an Error (usage) that names it; so is `synthetic` with nothing to draw.
 [[nodiscard]] std::vector<model::Tensor> arrange(const model::Model& model,
                                                  const std::map<std::string, model::Tensor>& given, bool synthetic,
                                                  std::uint64_t seed);

@@ -8,6 +8,7 @@
 
 #include "host/onnx/tensor_io.h"
 #include "hw/error.h"
+#include "hw/whole_file.h"
 
 namespace tessera::cli {
 
@@ -141,6 +142,7 @@ void write_report(const std::string& directory, const nlohmann::ordered_json& re
   std::filesystem::create_directories(directory, failed);
   if (failed)
     throw Error(Category::usage, "cannot make the report directory: " + failed.message(), directory, "check the path");
+  const DirectoryLock together(directory);
   model::write_file(directory + "/report.json",
                     report.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
   model::write_file(directory + "/report.txt", text_report(report));

@@ -314,6 +314,7 @@ DeviceRun run_compiled(Machine& machine, const CompiledModel& compiled, const st
   options.progress = [&](std::uint64_t step, const std::string&) {
     progress.update(static_cast<double>(step), static_cast<double>(steps), machine.profile().last_arrival());
   };
+  options.look = machine.look();
   options.inspect = [&machine](const driver::ExceptionInfo& info) {
     if (info.kind != driver::ExceptionInfo::Kind::trap) return std::string();
     const TileRef tile{static_cast<std::uint16_t>(info.ipu), static_cast<std::uint16_t>(info.tile)};

@@ -41,17 +41,15 @@ void put_writes(Buffer& out, const RetireRecord& r) {
 
 }  // namespace
 
-TraceWriter::TraceWriter(const std::string& path) : path_(path), file_(std::fopen(path.c_str(), "w")) {
+TraceWriter::TraceWriter(const std::string& path)
+    : path_(path), whole_(path), file_(whole_.file()), at_end_([this] { close(); }) {
   if (file_ == nullptr)
     throw Error(Category::usage, "cannot write the instruction trace", path, "check the path and free space");
   std::setvbuf(file_, nullptr, _IOFBF, 1 << 18);
 }
 
-TraceWriter::~TraceWriter() {
-  if (file_ != nullptr) std::fclose(file_);
-}
-
 void TraceWriter::retired(const RetireRecord& r) {
+  if (file_ == nullptr) return;
   Buffer out;
   put(out, "{:10} {}{} {:08x} {:08x} {} {}", r.cycle, r.context == 0 ? 's' : 'w', int{r.context}, r.pc, r.word,
       r.paired ? '|' : ' ', disassemble(r.word, r.pc));
@@ -68,6 +66,7 @@ void TraceWriter::retired(const RetireRecord& r) {
 }
 
 void TraceWriter::exchanged(const ExchangeWord& w) {
+  if (file_ == nullptr) return;
   std::fprintf(file_, "%10llu x  %08x %08x   %s\n", static_cast<unsigned long long>(w.cycle), w.address, w.word,
                w.out ? "sent" : "received");
   ++lines_;
@@ -75,10 +74,13 @@ void TraceWriter::exchanged(const ExchangeWord& w) {
 
 void TraceWriter::close() {
   if (file_ == nullptr) return;
-  const bool failed = std::ferror(file_) != 0;
-  std::FILE* file = file_;
   file_ = nullptr;
-  if (std::fclose(file) != 0 || failed)
+  if (!whole_.commit())
+    throw Error(Category::usage, "the instruction trace could not be written whole", path_, "check free space");
+}
+
+void TraceWriter::check() const {
+  if (file_ != nullptr && std::ferror(file_) != 0)
     throw Error(Category::usage, "the instruction trace could not be written whole", path_, "check free space");
 }
 

@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "hw/error.h"
+#include "hw/read_file.h"
 
 namespace tessera::elf {
 
@@ -30,9 +31,9 @@ constexpr unsigned kAttributes = 0x70000003;                             // sect
 /// Owns a file descriptor.
 class File {
  public:
-  explicit File(const std::string& path) : fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
-    if (fd_ < 0)
-      refuse(Category::usage, fmt::format("cannot read the program: {}", std::strerror(errno)), path, "check the path");
+  explicit File(const std::string& path) {
+    require_file(path, "program");
+    fd_ = open(path.c_str(), O_RDONLY | O_CLOEXEC);
     struct stat info {};
     if (fstat(fd_, &info) != 0 || !S_ISREG(info.st_mode))
       refuse(Category::usage, "the program is no regular file", path, "give the path of an ELF file");
@@ -47,7 +48,7 @@ class File {
   [[nodiscard]] std::uint64_t size() const { return size_; }
 
  private:
-  int fd_;
+  int fd_ = -1;
   std::uint64_t size_ = 0;
 };
 

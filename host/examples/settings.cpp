@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 
 #include "host/examples/example.h"
 #include "hw/error.h"
@@ -61,6 +62,7 @@ Settings::Settings(const std::vector<Parameter>& parameters, const std::string& 
     names += (names.empty() ? "" : ", ") + parameter.name;
   }
   if (given.empty()) return;
+  std::set<std::string> seen;
   for (const std::string& part : split(given, ',')) {
     const std::size_t equals = part.find('=');
     if (equals == std::string::npos)
@@ -73,6 +75,7 @@ Settings::Settings(const std::vector<Parameter>& parameters, const std::string& 
              names.empty() ? "it takes no parameters" : "its parameters are: " + names);
     if (!valid(*found, value))
       refuse(fmt::format("'{}' is no value of parameter {}", value, name), name + " takes " + takes(*found));
+    if (!seen.insert(name).second) refuse("parameter " + name + " is given twice", "leave one of them out");
     values_[name] = value;
   }
 }

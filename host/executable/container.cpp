@@ -17,6 +17,7 @@
 #include "host/executable/container_check.h"
 #include "host/executable/container_fields.h"
 #include "hw/error.h"
+#include "hw/read_file.h"
 #include "hw/whole_file.h"
 
 namespace tessera::executable {
@@ -156,10 +157,8 @@ void write_file(const Executable& executable, const std::string& path) {
 }
 
 Executable read_file(const std::string& path) {
+  require_file(path, "executable");
   std::ifstream in(path, std::ios::binary);
-  std::error_code ignored;  // directories open, but do not read
-  if (!in || std::filesystem::is_directory(path, ignored) || std::filesystem::is_character_file(path, ignored))
-    throw Error(Category::usage, "the executable cannot be opened", path, "check the name");
   const std::vector<std::uint8_t> bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
   return read(bytes, path);
 }

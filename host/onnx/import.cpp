@@ -58,6 +58,26 @@ bool is_utf8(const std::string& text) {
   }
 }
 
+/// Every input of a node is made before it. libonnx refuses others too, but without the node's name.
+void check_order(const ::onnx::GraphProto& graph, const std::string& file) {
+  std::set<std::string> before, all;
+  for (const auto& info : graph.input()) before.insert(info.name());
+  for (const auto& tensor : graph.initializer()) before.insert(tensor.name());
+  for (const auto& node : graph.node()) all.insert(node.output().begin(), node.output().end());
+  for (int k = 0; k < graph.node_size(); ++k) {
+    const auto& node = graph.node(k);
+    for (const std::string& input : node.input()) {
+      if (input.empty() || before.count(input) != 0) continue;
+      const std::string name = node.name().empty() ? "number " + std::to_string(k) : "'" + node.name() + "'";
+      if (!is_utf8(input)) broken(file, "a name in it is not UTF-8 text");
+      broken(file, "input '" + input + "' of node " + name + " (" + node.op_type() + ") " +
+                       (all.count(input) == 0 ? "is computed by no node and is no input of the model"
+                                              : "is computed behind it: nodes have to stand in order"));
+    }
+    before.insert(node.output().begin(), node.output().end());
+  }
+}
+
 /// Names go into messages, reports and executables: they must be text. Outputs must exist: libonnx does not look.
 void check_names(const ::onnx::ModelProto& proto, const std::string& file) {
   const ::onnx::GraphProto& graph = proto.graph();
@@ -84,6 +104,7 @@ void check_names(const ::onnx::ModelProto& proto, const std::string& file) {
   }
   names.insert(defined.begin(), defined.end());
   if (!std::all_of(names.begin(), names.end(), is_utf8)) broken(file, "a name in it is not UTF-8 text");
+  check_order(graph, file);
   if (graph.output_size() == 0) broken(file, "it has no output");
   for (const auto& info : graph.output())
     if (defined.count(info.name()) == 0) broken(file, "output '" + info.name() + "' is computed by no node");

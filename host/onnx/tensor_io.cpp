@@ -12,6 +12,7 @@
 
 #include "host/onnx/proto.h"
 #include "hw/error.h"
+#include "hw/read_file.h"
 #include "hw/whole_file.h"
 
 namespace tessera::model {
@@ -96,17 +97,7 @@ std::string npy_bytes(const Tensor& tensor) {
 }  // namespace
 
 std::string read_file(const std::string& file) {
-  std::error_code ignored;  // of what is not there: opening says it better
-  if (std::filesystem::is_character_file(file, ignored) && file != "/dev/null")
-    throw Error(Category::usage, "a device has no end and is no file", file, "check the path");
-  std::ifstream in(file, std::ios::binary);
-  std::ostringstream bytes;
-  // Directories open but do not read.
-  if (in) bytes << in.rdbuf();
-  if (!in || in.bad() || (bytes.tellp() <= 0 && in.peek() != std::ifstream::traits_type::eof()))
-    throw Error(Category::usage, fmt::format("cannot read the file ({})", std::strerror(errno)), file,
-                "check the path");
-  return bytes.str();
+  return read_whole_file(file, "file");
 }
 
 void write_file(const std::string& file, const std::string& bytes) {

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "hw/error.h"
+#include "hw/read_file.h"
 
 namespace tessera::profile {
 
@@ -200,9 +201,8 @@ void add_memory(std::vector<std::string>& lines, const Json& view, std::size_t t
 
 Json read_report(const std::string& path) {
   const std::string file = std::filesystem::is_directory(path) ? path + "/report.json" : path;
+  require_file(file, "report");
   std::ifstream stream(file);
-  if (!stream)
-    throw Error(Category::usage, "there is no report", file, "tessera run MODEL --report DIR writes DIR/report.json");
   Json report = Json::parse(stream, nullptr, false);
   if (!report.is_object() ||
       !(report.contains("cycle_profile") || report.contains("compiler") || report.contains("error")))

@@ -1,6 +1,9 @@
 // Glob matching by the set of pattern positions alive after each character.
 #include "verif/cosim/scope_pattern.h"
 
+#include <algorithm>
+#include <set>
+
 namespace tessera {
 namespace {
 
@@ -52,18 +55,55 @@ bool matches(std::string_view pattern, std::string_view name) {
   return positions.complete();
 }
 
+std::string anchored(const std::string& given) {
+  if (given.rfind("tile", 0) == 0) return "ipu*." + given;
+  if (given.rfind("ipu", 0) != 0 && given.rfind('*', 0) != 0) return "**." + given;
+  return given;
+}
+
+/// Insertions, deletions and changes that make the name match; stars match anything.
+std::size_t distance(const std::string& pattern, const std::string& name) {
+  std::vector<std::size_t> row(name.size() + 1);
+  for (std::size_t j = 0; j <= name.size(); ++j) row[j] = j;
+  for (const char c : pattern) {
+    std::size_t diagonal = row[0];
+    if (c != '*') ++row[0];
+    for (std::size_t j = 1; j <= name.size(); ++j) {
+      const std::size_t above = row[j];
+      row[j] = c == '*' ? std::min(above, row[j - 1])
+                        : std::min({above + 1, row[j - 1] + 1, diagonal + (c == name[j - 1] || c == '?' ? 0 : 1)});
+      diagonal = above;
+    }
+  }
+  return row.back();
+}
+
 }  // namespace
 
 ScopePatterns::ScopePatterns(std::vector<std::string> patterns) {
   for (std::string& given : patterns) {
-    std::string anchored = given;
-    if (given.rfind("tile", 0) == 0) {
-      anchored = "ipu*." + given;
-    } else if (given.rfind("ipu", 0) != 0 && given.rfind('*', 0) != 0) {
-      anchored = "**." + given;
-    }
-    patterns_.push_back({std::move(given), std::move(anchored), false});
+    std::string text = anchored(given);
+    patterns_.push_back({std::move(given), std::move(text), false});
   }
+}
+
+std::vector<std::string> ScopePatterns::nearest(const std::string& pattern, const std::vector<std::string>& names) {
+  std::set<std::string> all;
+  for (const std::string& name : names)
+    for (std::size_t dot = name.find('.'); dot != std::string::npos; dot = name.find('.', dot + 1))
+      all.insert(name.substr(0, dot));
+  all.insert(names.begin(), names.end());
+  const std::string text = anchored(pattern);
+  std::size_t best = std::max<std::size_t>(3, text.size() / 2);
+  std::vector<std::string> found;
+  for (const std::string& name : all) {
+    const std::size_t d = distance(text, name);
+    if (d > best) continue;
+    if (d < best) found.clear();
+    best = d;
+    if (found.size() < 3) found.push_back(name);
+  }
+  return found;
 }
 
 bool ScopePatterns::selects(std::string_view signal) {

@@ -23,6 +23,10 @@ class ScopePatterns {
   /// Patterns, as given, that have selected nothing so far.
   [[nodiscard]] std::vector<std::string> unused() const;
 
+  /// The scopes and signals of `names`, three at most, that a pattern which selects none of them comes nearest to.
+  [[nodiscard]] static std::vector<std::string> nearest(const std::string& pattern,
+                                                        const std::vector<std::string>& names);
+
  private:
   struct Pattern {
     std::string given, anchored;

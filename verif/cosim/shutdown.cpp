@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "hw/unfinished.h"
+
 namespace tessera {
 namespace {
 
@@ -23,6 +25,7 @@ void on_bus(int signal, siginfo_t* info, void* /*context*/) {
   if (info->si_code == BUS_ADRERR) {
     constexpr char kText[] = "tessera: a file could not grow: is the disk full?\n";
     [[maybe_unused]] const auto written = write(2, kText, sizeof kText - 1);
+    Shutdown::discard_all();
     _exit(2);
   }
   Shutdown::close_all();
@@ -77,22 +80,31 @@ void Shutdown::install() {
 int Shutdown::requested() noexcept { return requested_signal.load(std::memory_order_relaxed); }
 void Shutdown::clear() noexcept { requested_signal = 0; }
 
-void Shutdown::close_all() noexcept {
+void Shutdown::end_all(bool close) noexcept {
   if (closing.exchange(true)) return;
   // A thread that died while registering would hold the lock for ever: walk the list anyway.
   const bool locked = registry_mutex.try_lock();
   for (Registration* r = registry; r != nullptr; r = r->next_) {
     try {
-      r->close_();
+      if (close) {
+        r->close_();
+      } else if (r->discard_) {
+        r->discard_();
+      }
     } catch (...) {
       // Nothing can be told any more; the next file may still close.
     }
   }
+  Unfinished::remove_all();
   if (locked) registry_mutex.unlock();
   closing = false;
 }
 
-Shutdown::Registration::Registration(std::function<void()> close) : close_(std::move(close)) {
+void Shutdown::close_all() noexcept { end_all(true); }
+void Shutdown::discard_all() noexcept { end_all(false); }
+
+Shutdown::Registration::Registration(std::function<void()> close, std::function<void()> discard)
+    : close_(std::move(close)), discard_(std::move(discard)) {
   const std::lock_guard<std::mutex> lock(registry_mutex);
   next_ = registry;
   registry = this;

@@ -38,24 +38,28 @@ class Shutdown {
   static void clear() noexcept;
 
   /// While alive, `close` is called on an abnormal end, at most once. It must not throw and must not wait for locks
-  /// that the interrupted thread may hold.
+  /// that the interrupted thread may hold. `discard`, if there is one, is called instead when nothing can be written
+  /// any more (a full disk under a mapped file), and takes away what is half done.
   class Registration {
    public:
-    explicit Registration(std::function<void()> close);
+    explicit Registration(std::function<void()> close, std::function<void()> discard = {});
     ~Registration();
     Registration(const Registration&) = delete;
     Registration& operator=(const Registration&) = delete;
 
    private:
-    std::function<void()> close_;
+    std::function<void()> close_, discard_;
     Registration* next_ = nullptr;
     friend class Shutdown;
   };
 
-  /// Calls every registered close; what the handlers do.
+  /// Calls every registered close, and takes away what hw/unfinished.h lists; what the handlers do.
   static void close_all() noexcept;
+  /// Calls every registered discard instead.
+  static void discard_all() noexcept;
 
  private:
+  static void end_all(bool close) noexcept;
   static void on_request(int signal);
   static void on_abort(int signal, siginfo_t* info, void* context);
 };

@@ -1,16 +1,22 @@
 // Parts of a waveform and their life; merging is in wave_merge.cpp.
 #include "verif/cosim/wave.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <verilated_fst_c.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <thread>
 
 #include "gtkwave/fstapi.h"
 #include "hw/error.h"
+#include "hw/whole_file.h"
 #include "verif/cosim/wave_merge.h"
 
 namespace tessera {
@@ -26,6 +32,14 @@ bool WavePart::finish() {
   return true;
 }
 
+void WavePart::finish_quietly() noexcept {
+  try {
+    finish();
+  } catch (...) {
+    // Nobody to tell: WaveFile::close() would have said it.
+  }
+}
+
 // ---- RTL ------------------------------------------------------------------------------------------------------------
 
 RtlWave::RtlWave(std::string path, std::string scope, const WaveOptions& options)
@@ -36,14 +50,20 @@ RtlWave::RtlWave(std::string path, std::string scope, const WaveOptions& options
   file_->set_time_resolution("1ps");
 }
 
-RtlWave::~RtlWave() { finish(); }
+RtlWave::~RtlWave() { finish_quietly(); }
 
 void RtlWave::open() {
   file_->open(path_.c_str());
   opened_ = true;
 }
 
+bool RtlWave::names(std::vector<std::string>& all) const {
+  all.insert(all.end(), names_.begin(), names_.end());
+  return !names_.empty();
+}
+
 void RtlWave::open(const WaveSignals& signals) {
+  names_ = full_names(scope_, signals);
   selected_ = std::make_unique<SignalDump>(path_, scope_, signals, scopes_);
 }
 
@@ -69,11 +89,16 @@ void RtlWave::close_file() {
 SignalWave::SignalWave(std::string path, std::string scope, const WaveOptions& options)
     : WavePart(std::move(path), std::move(scope), options) {}
 
-SignalWave::~SignalWave() { finish(); }
+SignalWave::~SignalWave() { finish_quietly(); }
 
 SignalWave::Signal SignalWave::declare(const std::string& name, unsigned bits) {
   signals_.push_back({name, bits});
   return signals_.size() - 1;
+}
+
+bool SignalWave::names(std::vector<std::string>& all) const {
+  for (const Declared& s : signals_) all.push_back(scope_ + "." + s.name);
+  return true;
 }
 
 void SignalWave::set(Signal signal, Cycle cycle, std::uint64_t value) {
@@ -191,24 +216,66 @@ bool has_room(const std::string& probe) {
 
 }  // namespace
 
-WaveFile::WaveFile(WaveOptions options) : options_(std::move(options)), patterns_(options_.scopes) {
-  vcd_ = ends_with(options_.file, ".vcd");
-  if (!vcd_ && !ends_with(options_.file, ".fst")) {
-    throw Error(Category::usage, "the suffix of a waveform file says its format: .fst or .vcd", options_.file,
+namespace {
+
+/// A directory of its own beside the file, held by a lock as long as this process lives. Those that nobody holds are of
+/// runs that were killed, and go. Empty if it cannot be made.
+std::string make_parts_directory(const std::string& file) {
+  std::error_code error;
+  const fs::path place(file);
+  const std::string stem = place.filename().string() + ".";
+  for (fs::directory_iterator at(place.has_parent_path() ? place.parent_path() : fs::path("."), error);
+       !error && at != fs::directory_iterator(); at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    if (name.rfind(stem, 0) != 0 || !ends_with(name, ".parts")) continue;
+    const int held = open(at->path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    std::error_code ignored;
+    if (held >= 0 && flock(held, LOCK_EX | LOCK_NB) == 0) fs::remove_all(at->path(), ignored);
+    if (held >= 0) ::close(held);
+  }
+  for (unsigned n = 0; n < 1000; ++n) {
+    std::string parts = file + "." + std::to_string(getpid()) + (n == 0 ? "" : "-" + std::to_string(n)) + ".parts";
+    if (mkdir(parts.c_str(), 0777) != 0) {
+      if (errno == EEXIST) continue;
+      return {};
+    }
+    // Never closed: the lock ends with the process.
+    const int held = open(parts.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (held >= 0) (void)!flock(held, LOCK_EX | LOCK_NB);
+    return parts;
+  }
+  return {};
+}
+
+}  // namespace
+
+void WaveFile::check_place(const std::string& file) {
+  if (!ends_with(file, ".vcd") && !ends_with(file, ".fst")) {
+    throw Error(Category::usage, "the suffix of a waveform file says its format: .fst or .vcd", file,
                 "name it, for example, run.fst");
   }
-  std::error_code error;
-  const fs::path parts = options_.file + ".parts";
-  fs::remove_all(parts, error);  // left over from a run that was killed
-  if (fs::is_directory(options_.file, error) || !fs::create_directories(parts, error) || error) {
-    throw Error(Category::usage, "the waveform cannot be written", options_.file,
+  if (written_in_place(file) || !may_write_file(file)) {
+    throw Error(Category::usage, "the waveform cannot be written", file,
                 "choose a folder that exists and may be written");
   }
-  if (!has_room(parts.string() + "/probe")) {
-    fs::remove_all(parts, error);
+}
+
+WaveFile::WaveFile(WaveOptions options) : options_(std::move(options)), patterns_(options_.scopes) {
+  check_place(options_.file);
+  vcd_ = ends_with(options_.file, ".vcd");
+  parts_directory_ = make_parts_directory(through_links(options_.file));
+  if (parts_directory_.empty())
+    throw Error(Category::usage, "the waveform cannot be written", options_.file,
+                "choose a folder that exists and may be written");
+  const auto discard = [parts = parts_directory_] {
+    std::error_code ignored;
+    fs::remove_all(parts, ignored);
+  };
+  if (!has_room(parts_directory_ + "/probe")) {
+    discard();
     throw Error(Category::usage, "the waveform cannot be written: its disk is full", options_.file, "free some space");
   }
-  registration_ = std::make_unique<Shutdown::Registration>([this] { close(); });
+  registration_ = std::make_unique<Shutdown::Registration>([this] { close(); }, discard);
 }
 
 WaveFile::~WaveFile() {
@@ -223,7 +290,7 @@ std::string WaveFile::scope(TileRef tile, const char* kind) {
   return "ipu" + std::to_string(tile.ipu) + ".tile" + std::to_string(tile.tile) + "." + kind;
 }
 
-std::string WaveFile::part_path(const std::string& scope) const { return options_.file + ".parts/" + scope + ".fst"; }
+std::string WaveFile::part_path(const std::string& scope) const { return parts_directory_ + "/" + scope + ".fst"; }
 
 RtlWave& WaveFile::add_rtl(TileRef tile) {
   const std::lock_guard<std::mutex> lock(mutex_);
@@ -249,19 +316,96 @@ void WaveFile::set_window(Cycle from, Cycle to) {
   for (const auto& part : parts_) part->set_window(from, to);
 }
 
-void WaveFile::require_parts() const {
-  if (!parts_.empty()) return;
-  std::string patterns;
-  for (const std::string& pattern : options_.scopes) patterns += (patterns.empty() ? "" : ", ") + pattern;
-  throw Error(Category::usage, "no tile has a signal that the waveform's scopes select: " + patterns, options_.file,
-              "scopes are ipu0.tile3.rtl... and ipu0.tile3.tlm..., with * in a level and ** across levels");
+namespace {
+
+[[noreturn]] void refuse_scopes(const std::string& file, const std::vector<std::string>& unused,
+                                const std::vector<std::string>& names) {
+  std::string text, near;
+  for (const std::string& pattern : unused) {
+    text += (text.empty() ? "" : ", ") + pattern;
+    for (const std::string& name : ScopePatterns::nearest(pattern, names)) near += (near.empty() ? "" : ", ") + name;
+  }
+  throw Error(Category::usage, "no tile has a signal that the waveform's scopes select: " + text, file,
+              (near.empty() ? "" : "near to it: " + near + "; ") +
+                  std::string("scopes are ipu0.tile3.rtl... and ipu0.tile3.tlm..., with * in a level and ** across "
+                              "levels"));
 }
 
-void WaveFile::remove_files(bool results_too) {
-  std::error_code ignored;
-  fs::remove_all(options_.file + ".parts", ignored);
-  if (!results_too) return;
-  for (const std::string& file : {options_.file, options_.file + ".hier", summary_.view}) fs::remove(file, ignored);
+/// Patterns that can select nothing below any of the scopes.
+std::vector<std::string> hopeless(const std::vector<std::string>& patterns, const std::vector<std::string>& scopes) {
+  std::vector<std::string> all;
+  for (const std::string& pattern : patterns) {
+    const ScopePatterns one({pattern});
+    if (std::none_of(scopes.begin(), scopes.end(), [&](const std::string& s) { return one.may_select_below(s); }))
+      all.push_back(pattern);
+  }
+  return all;
+}
+
+}  // namespace
+
+namespace {
+
+/// Each part is written through several open files: takes what the system lets this process have, and refuses more.
+void require_open_files(const std::string& file, std::size_t parts) {
+  constexpr rlim_t kOfPart = 6, kOthers = 32;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  const rlim_t need = kOfPart * parts + kOthers;
+  if (limit.rlim_cur >= need) return;
+  const rlim_t most = limit.rlim_max;
+  limit.rlim_cur = std::min(std::max(limit.rlim_cur, need), most);
+  if (setrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur >= need) return;
+  throw Error(Category::usage,
+              "the waveform of " + std::to_string(parts) + " tiles takes " + std::to_string(need) +
+                  " open files, this process may have " + std::to_string(most),
+              file, "trace fewer tiles with --wave-scope, or raise the limit: ulimit -n");
+}
+
+}  // namespace
+
+void WaveFile::require_tiles(const std::string& file, const std::vector<std::string>& patterns,
+                             const std::vector<std::string>& tiles) {
+  const std::vector<std::string> unused = hopeless(patterns, tiles);
+  if (!unused.empty()) refuse_scopes(file, unused, tiles);
+}
+
+void WaveFile::require_parts() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  require_open_files(options_.file, parts_.size());
+  if (options_.scopes.empty()) return;
+  ScopePatterns patterns(options_.scopes);
+  std::vector<std::string> names, scopes;
+  bool all_known = true;
+  for (const auto& part : parts_) {
+    scopes.push_back(part->scope());
+    all_known = part->names(names) && all_known;
+  }
+  for (const std::string& name : names) (void)patterns.selects(name);
+  // What a part does not know shows at its end; what selects no part selects nothing for certain.
+  const std::vector<std::string> unused = all_known ? patterns.unused() : hopeless(options_.scopes, scopes);
+  if (unused.empty()) return;
+  names.insert(names.end(), tiles_.begin(), tiles_.end());
+  refuse_scopes(options_.file, unused, names);
+}
+
+bool WaveFile::wants(TileRef tile, const char* kind) {
+  std::string name = scope(tile, kind);
+  const bool wanted = patterns_.may_select_below(name);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  tiles_.push_back(std::move(name));
+  return wanted;
+}
+
+void WaveFile::put_in_place(const std::string& wave, const std::string& view) const {
+  const std::string place = through_links(options_.file);
+  const DirectoryLock lock(fs::path(place).parent_path().string());
+  std::error_code failed;
+  fs::rename(view, through_links(summary_.view), failed);
+  if (!failed) fs::rename(wave, place, failed);
+  if (!failed) return;
+  throw Error(Category::usage, "the waveform cannot be written: " + failed.message(), options_.file,
+              "choose a folder that exists and may be written");
 }
 
 WaveSummary WaveFile::close() {
@@ -280,23 +424,29 @@ WaveSummary WaveFile::close() {
   }
   std::sort(inputs.begin(), inputs.end(),
             [](const MergeInput& a, const MergeInput& b) { return natural_less(a.scope, b.scope); });
-  const std::string fst = vcd_ ? options_.file + ".parts/merged" : options_.file;
+  const std::string fst = parts_directory_ + "/merged", vcd = parts_directory_ + "/text";
+  const std::string view = parts_directory_ + "/view";
   const std::uint64_t ps = options_.cycle_ps;
   const std::uint64_t to = options_.to > (~std::uint64_t{0} - ps) / ps ? ~std::uint64_t{0} : options_.to * ps + ps - 1;
   const std::uint64_t from = options_.from > ~std::uint64_t{0} / ps ? ~std::uint64_t{0} : options_.from * ps;
   MergeResult merged;
+  std::error_code ignored;
   try {
     merged = merge_parts(inputs, patterns_, fst, from, to, options_.window_events, summary_.lost);
     whole = merged.signals == 0 || (whole && fst_is_whole(fst));
     if (merged.signals != 0 && whole) {
-      if (vcd_) fst_to_vcd(fst, options_.file);
-      write_view(summary_.view, options_.file, merged.view);
+      if (vcd_) fst_to_vcd(fst, vcd);
+      write_view(view, options_.file, merged.view);
+      put_in_place(vcd_ ? vcd : fst, view);
     }
+  } catch (const Error& error) {  // of a part, whose name is nobody's business
+    fs::remove_all(parts_directory_, ignored);
+    throw Error(error.category(), error.message(), options_.file, error.advice());
   } catch (...) {
-    remove_files(true);
+    fs::remove_all(parts_directory_, ignored);
     throw;
   }
-  remove_files(!whole);
+  fs::remove_all(parts_directory_, ignored);
   if (!whole)
     throw Error(Category::usage, "the waveform could not be written whole", options_.file,
                 "free space on its disk, or trace less: --wave-scope, --wave-from, --wave-to");

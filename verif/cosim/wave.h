@@ -2,8 +2,9 @@
 // of each context, sync line, exchange ports) in one file with one time base, FST or VCD by suffix.
 //
 // Tiles run one after the other or on several threads, each far ahead of the next, while a dump must be in time order.
-// So each tile writes an FST part of its own into FILE.parts/, and close() merges the parts window by window, keeps the
-// signals that the scope patterns select, and writes FILE and a GTKWave view beside it. A cycle is cycle_ps long; issue
+// So each tile writes an FST part of its own into FILE.<pid>.parts/, and close() merges the parts window by window, keeps
+// the signals that the scope patterns select, and moves FILE and a GTKWave view beside it into their places, together and
+// whole: two runs of one name do not mix, the last to end stays. A cycle is cycle_ps long; issue
 // cycle c begins at c * cycle_ps; the dump's unit is 1 ps.
 // Not here: what a signal means, and when a run ends (verif/cosim/shutdown.h calls close() on an abnormal end).
 #pragma once
@@ -54,11 +55,15 @@ class WavePart {
   void set_window(Cycle from, Cycle to) { from_ = from, to_ = to; }
   [[nodiscard]] bool wanted(Cycle cycle) const { return cycle >= from_ && cycle <= to_; }
 
+  /// Appends the full names of the part's signals; false if it does not know them yet.
+  virtual bool names(std::vector<std::string>& all) const = 0;
+
   /// Ends the part; nothing is written afterwards. False if its writer is in use and does not come free (only after a
   /// crash inside it).
   bool finish();
 
  protected:
+  void finish_quietly() noexcept;
   WavePart(std::string path, std::string scope, const WaveOptions& options)
       : path_(std::move(path)), scope_(std::move(scope)), from_(options.from), to_(options.to), ps_(options.cycle_ps) {}
   virtual void close_file() = 0;
@@ -93,6 +98,7 @@ class RtlWave final : public WavePart {
   void open();
   [[nodiscard]] bool selective() const { return !scopes_.empty(); }
   void open(const WaveSignals& signals);
+  bool names(std::vector<std::string>& all) const override;
   /// Values in the first (clock high) or second half of a cycle. Cycles never go back.
   void dump(Cycle cycle, bool clock_high);
 
@@ -101,7 +107,7 @@ class RtlWave final : public WavePart {
   /// it whole: one that fits the host's cache is several times faster than the writer's own 128 MiB.
   static constexpr std::uint64_t kSectionCycles = 256;
   void close_file() override;
-  std::vector<std::string> scopes_;
+  std::vector<std::string> scopes_, names_;
   std::unique_ptr<VerilatedFstC> file_;
   std::unique_ptr<SignalDump> selected_;
   std::uint64_t dumped_ = 0;
@@ -118,6 +124,7 @@ class SignalWave final : public WavePart {
   using Signal = std::size_t;
   /// Before the first set(). Names with dots make scopes. 1 <= bits <= 64. All start at 0.
   Signal declare(const std::string& name, unsigned bits);
+  bool names(std::vector<std::string>& all) const override;
   void set(Signal signal, Cycle cycle, std::uint64_t value);
   /// No further set() will be for a cycle before `cycle`.
   void settle(Cycle cycle);
@@ -162,15 +169,25 @@ class WaveFile {
   WaveFile(const WaveFile&) = delete;
   WaveFile& operator=(const WaveFile&) = delete;
 
-  /// Whether anything of the tile is selected: "ipu<i>.tile<t>.rtl" and "...tlm".
-  [[nodiscard]] bool wants_rtl(TileRef tile) const { return patterns_.may_select_below(scope(tile, "rtl")); }
-  [[nodiscard]] bool wants_tlm(TileRef tile) const { return patterns_.may_select_below(scope(tile, "tlm")); }
+  /// "ipu<i>.tile<t>.<kind>".
+  [[nodiscard]] static std::string scope(TileRef tile, const char* kind);
+  /// Whether anything of the tile is selected: kinds rtl and tlm.
+  [[nodiscard]] bool wants_rtl(TileRef tile) { return wants(tile, "rtl"); }
+  [[nodiscard]] bool wants_tlm(TileRef tile) { return wants(tile, "tlm"); }
   /// Parts live as long as the file. From any thread.
   RtlWave& add_rtl(TileRef tile);
   SignalWave& add_tlm(TileRef tile);
 
-  /// Throws Error(usage) if the scope patterns select nothing of any tile: before a run, when its tiles are made.
-  void require_parts() const;
+  /// Throws Error(usage) if a scope pattern selects nothing of any tile: before a run, when its tiles are made. Signals
+  /// of an RTL tile that are not listed one by one are known only at the end.
+  void require_parts();
+
+  /// The same by the names of tiles alone ("ipu0.tile3.rtl"), before any is made.
+  static void require_tiles(const std::string& file, const std::vector<std::string>& patterns,
+                            const std::vector<std::string>& tiles);
+
+  /// Throws Error(usage) if the suffix is neither .fst nor .vcd or the place cannot be written; tried, nothing stays.
+  static void check_place(const std::string& file);
 
   /// Merges the parts and writes file and view, unless no signal is selected. Once; later calls return the same.
   /// Throws Error(usage), and leaves no file, if not all could be written (a full disk).
@@ -182,15 +199,17 @@ class WaveFile {
   void set_window(Cycle from, Cycle to);
 
  private:
-  [[nodiscard]] static std::string scope(TileRef tile, const char* kind);
-  void remove_files(bool results_too);
+  bool wants(TileRef tile, const char* kind);
+  void put_in_place(const std::string& wave, const std::string& view) const;
   [[nodiscard]] std::string part_path(const std::string& scope) const;
 
   WaveOptions options_;
   ScopePatterns patterns_;
+  std::string parts_directory_;
   bool vcd_ = false;
   std::mutex mutex_;
   std::vector<std::unique_ptr<WavePart>> parts_;
+  std::vector<std::string> tiles_;  // whose parts were asked for
   std::atomic<bool> closed_{false};
   WaveSummary summary_;
   std::unique_ptr<Shutdown::Registration> registration_;

@@ -51,6 +51,12 @@ WaveSignals::Source& WaveSignals::source(std::uint32_t code) {
   return sources_[code];
 }
 
+std::vector<std::string> full_names(const std::string& scope, const WaveSignals& all) {
+  std::vector<std::string> names;
+  for (const WaveSignals::Signal& signal : all.signals()) names.push_back(full_name(scope, signal));
+  return names;
+}
+
 SignalDump::SignalDump(const std::string& path, const std::string& scope, const WaveSignals& all,
                        const std::vector<std::string>& patterns)
     : root_(all.root()) {

@@ -70,6 +70,9 @@ class WaveSignals {
   std::vector<Source> sources_;  // by code
 };
 
+/// Names as patterns see them: below `scope`, without bit ranges.
+[[nodiscard]] std::vector<std::string> full_names(const std::string& scope, const WaveSignals& all);
+
 /// An FST of the signals that the patterns select.
 class SignalDump {
  public:

@@ -48,6 +48,23 @@ TEST(ModelErrors, ShapesThatDoNotFitNameTheNode) {
   EXPECT_THAT(outcome.err, HasSubstr("product"));
 }
 
+TEST(ModelErrors, InputsThatNothingMakesNameTheNode) {
+  model::TestGraph graph{17,
+                         {{"a", Type::f32, {"2"}}},
+                         {{"y", Type::f32, {"2"}}},
+                         {},
+                         {{"Add", {"a", "b"}, {"y"}, {}, "sum", ""}}};
+  Outcome outcome = run_graph(graph);
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("input 'b' of node 'sum' (Add) is computed by no node"));
+  graph.nodes.push_back({"Relu", {"a"}, {"b"}, {}, "late", ""});
+  outcome = run_graph(graph);
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("input 'b' of node 'sum' (Add) is computed behind it"));
+  graph.nodes = {{"Add", {"a", "c"}, {"y"}, {}, "", ""}};
+  EXPECT_THAT(run_graph(graph).err, HasSubstr("input 'c' of node number 0 (Add)"));
+}
+
 TEST(ModelErrors, TypesThatDoNotFitNameTheNode) {
   const Outcome outcome = run_graph({17,
                                      {{"a", Type::f32, {"2"}}, {"b", Type::i32, {"2"}}},

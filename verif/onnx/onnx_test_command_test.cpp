@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -56,15 +58,35 @@ TEST(OnnxTest, OneBrokenDirectoryEndsNothingElse) {
   fs::create_directories(scratch + "/cut/test_data_set_0");
   write_file(scratch + "/cut/model.onnx", read_file(kVectors + "/test_gemm_alpha/model.onnx").substr(0, 100));
   fs::create_directories(scratch + "/empty");
-  const Outcome outcome = tessera({"onnx-test", kVectors + "/test_relu", scratch + "/cut", scratch + "/empty",
-                                   scratch + "/absent", kVectors + "/test_tanh"});
+  const Outcome outcome = tessera(
+      {"onnx-test", kVectors + "/test_relu", scratch + "/cut", scratch + "/empty", kVectors + "/test_tanh"});
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_THAT(outcome.out, HasSubstr("pass        test_relu: 60 values"));
   EXPECT_THAT(outcome.out, HasSubstr("fail        cut: not a valid ONNX model"));
   EXPECT_THAT(outcome.out, HasSubstr("fail        empty: there is no model.onnx"));
-  EXPECT_THAT(outcome.out, HasSubstr("fail        absent: there is no model.onnx"));
   EXPECT_THAT(outcome.out, HasSubstr("pass        test_tanh"));
-  EXPECT_THAT(outcome.out, HasSubstr("5 directories on golden: 2 pass, 3 fail, 0 unsupported"));
+  EXPECT_THAT(outcome.out, HasSubstr("4 directories on golden: 2 pass, 2 fail, 0 unsupported"));
+}
+
+TEST(OnnxTest, ADirectoryThatIsNotThereIsAUsageError) {
+  const std::string scratch = scratch_directory();
+  for (const std::string& wrong : {scratch + "/absent", kVectors + "/test_relu/model.onnx"}) {
+    const Outcome outcome = tessera({"onnx-test", kVectors + "/test_relu", wrong});
+    EXPECT_EQ(outcome.exit_code, 2);
+    EXPECT_THAT(outcome.err, HasSubstr(wrong));
+    EXPECT_EQ(outcome.out, "") << "it is told before anything runs";
+  }
+}
+
+TEST(OnnxTest, ASignalEndsAllOfIt) {
+  CommandOptions options;
+  options.signal = SIGTERM;
+  options.limit = std::chrono::seconds(60);
+  const std::string json = scratch_directory() + "/result.json";
+  const Outcome outcome = tessera({"onnx-test", kVectors, "--device", "tlm", "--threads", "4", "--json", json}, options);
+  EXPECT_EQ(outcome.exit_code, 128 + SIGTERM) << outcome.err;
+  EXPECT_FALSE(outcome.signalled) << "it ends by itself, in order";
+  EXPECT_THAT(read_file(json), HasSubstr("\"exit_code\": 143"));
 }
 
 TEST(OnnxTest, FoldersAreSearchedAndNamedFromWhereTheSearchBegan) {

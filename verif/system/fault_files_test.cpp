@@ -390,10 +390,128 @@ TEST(FullDisk, PlacesThatCannotBeMade) {
 
 TEST(FullDisk, AFailedRunKeepsItsOwnCodeWhenItsReportCannotBeWritten) {
   const std::string directory = scratch_directory();
-  write_file(directory + "/file", "x");
-  const Json result =
-      expect_error(directory, run_digits({"--max-cycles", "20000", "--report", directory + "/file/report"}), 6);
-  EXPECT_THAT(result.at("stderr").get<std::string>(), HasSubstr("report directory"));
+  CommandOptions options;
+  options.file_limit = 2000;  // of the report, the JSON is smaller
+  const Outcome outcome =
+      tessera(run_digits({"--max-cycles", "20000", "--report", directory + "/report"}), options);
+  EXPECT_EQ(outcome.exit_code, 6) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("warning: cannot write the file"));
+  expect_no_leftovers(directory);
+}
+
+std::size_t count(const std::string& text, const std::string& part) {
+  std::size_t n = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
+  return n;
+}
+
+TEST(FullDisk, WhatCannotBeWrittenIsToldOnceAndBeforeTheWork) {
+  const std::string directory = scratch_directory(), file = directory + "/file", tsx = directory + "/d.tsx";
+  write_file(file, "x");
+  const std::string program = built_path("verif/conformance/programs/c_float.elf");
+  const std::vector<std::vector<std::string>> commands = {
+      run_digits({"--json", file + "/r.json"}),
+      run_digits({"--report", file + "/report"}),
+      run_digits({"--out", file + "/out"}),
+      run_digits({"--dump-passes", file + "/passes"}),
+      run_digits({"--wave", file + "/w.fst"}),
+      run_digits({"--wave", directory + "/w.txt"}),
+      {"compile", digits_model(), "--shape", "images=1,64", "--platform", "pocket", "-o", file + "/d.tsx"},
+      {"compile", digits_model(), "--shape", "images=1,64", "-o", tsx, "--report", file + "/report"},
+      {"elf", program, "--context", "worker", "--trace", file + "/t"},
+      {"elf", program, "--context", "worker", "--signature", file + "/s"},
+      {"examples", "digits", "--save", file + "/d.onnx"},
+      {"examples", "digits", "--inputs", file + "/inputs"},
+      {"graph", digits_model(), "--shape", "images=1,64", "--picture", file + "/p.png"},
+      {"demo", "workers", "--platform", "pocket", "-o", file + "/w.tsx"}};
+  for (const auto& command : commands) {
+    const Outcome outcome = tessera(command);
+    const std::string& place = command.back().rfind(directory, 0) == 0 ? command.back() : file;
+    EXPECT_EQ(outcome.exit_code, 2) << command[0] << " " << command.back();
+    EXPECT_EQ(outcome.out, "") << command[0] << " " << command.back();
+    EXPECT_EQ(count(outcome.err, place), 1U) << outcome.err;
+  }
+  EXPECT_FALSE(fs::exists(tsx));
+  // A file that was there stays as it was.
+  EXPECT_EQ(read_file(file), "x");
+}
+
+TEST(FullDisk, StandardOutputAndTracesTellOfAFullDisk) {
+  const std::string directory = scratch_directory();
+  CommandOptions full;
+  full.stdout_path = "/dev/full";
+  for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
+           {"--help"}, {"--version"}, {"run", "--help"}, {"isa"}, {"platforms"}, {"examples"}, {"registers"}}) {
+    const Outcome outcome = tessera(command, full);
+    EXPECT_EQ(outcome.exit_code, 2) << command[0];
+    EXPECT_THAT(outcome.err, HasSubstr("cannot write to standard output"));
+  }
+  const std::vector<std::string> elf = {"elf", built_path("verif/conformance/programs/c_float.elf"), "--context", "worker"};
+  const auto refused = [&](const std::string& option, const std::string& file, std::optional<std::uint64_t> limit) {
+    CommandOptions options;
+    options.file_limit = limit;
+    std::vector<std::string> arguments = elf;
+    arguments.insert(arguments.end(), {option, file});
+    const Outcome outcome = tessera(arguments, options);
+    EXPECT_EQ(outcome.exit_code, 2) << option << " " << file << ": " << outcome.err;
+    EXPECT_EQ(count(outcome.err, file), 1U) << outcome.err;
+    expect_no_leftovers(directory);
+  };
+  refused("--trace", "/dev/full", std::nullopt);
+  refused("--json", "/dev/full", std::nullopt);
+  refused("--trace", directory + "/t.trace", 5000);
+  EXPECT_FALSE(fs::exists(directory + "/t.trace"));
+}
+
+// ---- two at a time --------------------------------------------------------------------------------------------------
+
+TEST(SameFile, RunsOfOneNameDoNotMix) {
+  const std::string directory = scratch_directory(), wave = directory + "/w.vcd", json = directory + "/r.json";
+  // Different runs, so that parts of one in the files of the other would show.
+  const std::string script =
+      "for n in 1 2 3; do for scope in tile1 tile2.tlm.sync; do $0 \"$@\" --wave-scope $scope & done; wait; done";
+  std::vector<std::string> command = {"bash", "-c", script, built_path("bin/tessera")};
+  const std::vector<std::string> run =
+      run_digits({"--wave", wave, "--wave-to", "superstep=2", "--json", json, "--report", directory + "/report"});
+  command.insert(command.end(), run.begin(), run.end());
+  const Outcome outcome = run_command(command);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, Not(HasSubstr("tessera:")));
+  const std::string text = read_file(wave), view = read_file(directory + "/w.gtkw");
+  EXPECT_THAT(text, HasSubstr("$enddefinitions"));
+  const bool first = text.find("tile1") != std::string::npos;
+  EXPECT_NE(first, text.find("tile2") != std::string::npos) << "signals of one run";
+  EXPECT_EQ(first, view.find("tile1") != std::string::npos) << "and the view of that run";
+  EXPECT_EQ(Json::parse(read_file(json)).at("exit_code"), 0);
+  EXPECT_EQ(Json::parse(read_file(directory + "/report/report.json")).at("exit_code"), 0);
+  expect_no_leftovers(directory);
+}
+
+// ---- signals to commands that run no machine ------------------------------------------------------------------------
+
+TEST(Interrupted, ExamplesLeaveNoFiles) {
+  const std::string directory = scratch_directory();
+  for (const int signal : {SIGINT, SIGTERM}) {
+    CommandOptions options;
+    options.signal = signal;
+    options.signal_after = std::chrono::milliseconds(50);
+    const Outcome outcome = tessera({"examples", "bert", "--save", directory + "/bert.onnx"}, options);
+    EXPECT_EQ(outcome.exit_code, 128 + signal) << outcome.err;
+    EXPECT_FALSE(outcome.signalled) << "it ends by itself, in order";
+    EXPECT_FALSE(fs::exists(directory + "/bert.onnx"));
+    expect_no_leftovers(directory);
+  }
+}
+
+TEST(FewOpenFiles, WavesOfManyTilesSayWhatToDo) {
+  const std::string directory = scratch_directory();
+  std::vector<std::string> command = {"bash", "-c", "ulimit -n 24; exec $0 \"$@\"", built_path("bin/tessera")};
+  const std::vector<std::string> run = run_digits({"--wave", directory + "/w.fst"});
+  command.insert(command.end(), run.begin(), run.end());
+  const Outcome outcome = run_command(command);
+  EXPECT_EQ(outcome.exit_code, 2) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("ulimit -n"));
+  expect_no_leftovers(directory);
 }
 
 }  // namespace

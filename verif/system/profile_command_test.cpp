@@ -136,7 +136,7 @@ TEST_F(Profile, WrongArgumentsAreUsageErrors) {
     std::vector<std::string> arguments;
     std::string says;
   } cases[] = {{{"profile"}, "REPORT"},
-               {{"profile", directory + "/none"}, "there is no report"},
+               {{"profile", directory + "/none"}, "cannot read the report"},
                {{"profile", directory + "/other.json"}, "no report of a run"},
                {{"profile", directory + "/sums.json"}, "add up to 4"},
                {{"profile", directory, "--batch", "2"}, "goes with --memory"},

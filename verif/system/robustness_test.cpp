@@ -32,6 +32,9 @@ Outcome run(const TestGraph& graph, std::vector<std::string> more = {}) {
   return tessera(arguments, options);
 }
 
+/// A model whose batch is fixed.
+Outcome run_fixed_batch(const std::vector<std::string>& more) { return run(relu({"3"}), more); }
+
 void expect(const Outcome& outcome, int code, const std::string& message) {
   EXPECT_EQ(outcome.exit_code, code) << outcome.err;
   EXPECT_FALSE(outcome.signalled || outcome.timed_out);
@@ -117,8 +120,100 @@ TEST(Paths, DirectoriesAndFilesInEachOthersPlaceAreUsageErrors) {
   expect(tessera({"run", "/dev/zero", "--synthetic"}), 2, "/dev/zero");
 }
 
+TEST(Paths, WhatIsNoFileIsToldInOneWay) {
+  const std::string directory = scratch_directory(), digits = source_path("host/examples/digits");
+  const std::string model = digits + "/digits.onnx";
+  for (const char* name : {"d.onnx", "d.pb", "d.npy", "d.json", "d"})
+    std::filesystem::create_directories(directory + "/" + name);
+  const std::vector<std::pair<std::vector<std::string>, std::string>> commands = {
+      {{"run", directory + "/d.onnx"}, "file"},
+      {{"run", model, "--input", "images=" + directory + "/d.pb"}, "file"},
+      {{"run", model, "--input", "images=" + directory + "/d.npy"}, "file"},
+      {{"run", model, "--inputs", digits, "--labels", directory + "/d.pb"}, "labels"},
+      {{"run", model, "--platform", directory + "/d.json"}, "platform"},
+      {{"run", model, "--platform", directory + "/d"}, "platform"},
+      {{"platforms", directory + "/d"}, "platform"},
+      {{"compile", directory + "/d.onnx", "-o", directory + "/x.tsx"}, "file"},
+      {{"compile", "--explain", directory + "/d"}, "executable"},
+      {{"exec", directory + "/d"}, "executable"},
+      {{"elf", directory + "/d"}, "program"},
+      {{"graph", directory + "/d.onnx"}, "file"}};
+  for (const auto& [arguments, what] : commands) {
+    SCOPED_TRACE(arguments[0] + " " + arguments.back());
+    expect(tessera(arguments), 2, "cannot read the " + what + ": it is a directory");
+    std::vector<std::string> absent = arguments;
+    for (std::string& argument : absent)
+      if (const std::size_t at = argument.find(directory + "/d"); at != std::string::npos)
+        argument.replace(at, directory.size(), directory + "/none");
+    if (absent.back().find(".tsx") == std::string::npos)
+      expect(tessera(absent), 2, "cannot read the " + what + ": No such file or directory");
+  }
+  expect(tessera({"run", model, "--inputs", model}), 2, "cannot read the directory of --inputs: it is a file");
+  expect(tessera({"run", model, "--inputs", digits, "--expected", directory + "/none"}), 2,
+         "cannot read the directory of --expected: No such file");
+}
+
+// ---- options that would do nothing ----------------------------------------------------------------------------------
+
+TEST(IdleOptions, AreMistakes) {
+  const std::string digits = source_path("host/examples/digits"), model = digits + "/digits.onnx";
+  const std::string input = "images=" + digits + "/input_0.pb";
+  const std::vector<std::string> run = {"run", model, "--platform", "pocket"};
+  const std::vector<std::pair<std::vector<std::string>, std::string>> idle = {
+      {{"--input", input, "--synthetic"}, "--synthetic has no effect"},
+      {{"--inputs", digits, "--synthetic"}, "--synthetic has no effect"},
+      {{"--input", input, "--input", input}, "--input is given twice for input 'images'"},
+      {{"--inputs", digits, "--shape", "images=2,64", "--shape", "images=2,64"}, "--shape is given twice"},
+      {{"--inputs", digits, "--rtol", "0.1"}, "--rtol has no effect without --check"},
+      {{"--inputs", digits, "--atol", "0.1"}, "--atol has no effect without --check"},
+      {{"--inputs", digits, "--no-race-check"}, "--no-race-check has no effect without --check"},
+      {{"--inputs", digits, "--check", "--check-outputs"}, "--check"},
+      {{"--inputs", digits, "--platform", "c2"}, "--platform"}};
+  for (const auto& [more, says] : idle) {
+    std::vector<std::string> arguments = run;
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    expect(tessera(arguments), 2, says);
+  }
+  const std::string program = built_path("verif/conformance/programs/c_float.elf");
+  const std::vector<std::pair<std::vector<std::string>, std::string>> commands = {
+      {{"compile", "--explain", model, "--platform", "pocket"}, "--platform has no effect with --explain"},
+      {{"compile", model, "--explain", model}, "MODEL has no effect with --explain"},
+      {{"exec", model, "--shape", "images=1,64"}, "--shape"},
+      {{"exec", model, "--rtol", "1"}, "--rtol has no effect without --expected"},
+      {{"graph", model, "--size", "80x80"}, "--size requires --picture"},
+      {{"graph", model, "--grain", "full", "--count-only"}, "--grain excludes --count-only"},
+      {{"profile", "--memory", "example:digits", "--top", "3"}, "--top has no effect with --memory"},
+      {{"profile", "report", "--batch", "1"}, "--batch has no effect without --memory"},
+      {{"elf", program, "--wave-to", "30"}, "--wave-to requires --wave"},
+      {{"elf", program, "--wave-scope", "tile0"}, "--wave-scope requires --wave"},
+      {{"run", "example:wavenet", "--chunk", "2"}, "--chunk has no effect with example:wavenet"},
+      {{"run", "example:wavenet", "--synthetic"}, "--synthetic has no effect with example:wavenet"},
+      {{"run", "example:lstm", "--synthetic"}, "--synthetic has no effect"},
+      {{"examples", "lstm?steps=2,steps=3"}, "parameter steps is given twice"},
+      {{"examples", "lstm?steps=2&steps=3"}, "'2&steps=3' is no value of parameter steps"},
+      {{"examples", "lstm?stepz=3"}, "no parameter 'stepz'"}};
+  for (const auto& [arguments, says] : commands) expect(tessera(arguments), 2, says);
+  expect(run_fixed_batch({"--chunk", "2"}), 2, "--chunk has no effect");
+}
+
+/// What has no file is drawn, beside what has one.
+TEST(IdleOptions, SyntheticDrawsTheRest) {
+  const std::string directory = scratch_directory(), file = directory + "/two.onnx";
+  const TestGraph graph{17,
+                        {{"a", Type::f32, {"2", "3"}}, {"b", Type::f32, {"2", "3"}}},
+                        {{"y", Type::f32, {"2", "3"}}},
+                        {},
+                        {{"Add", {"a", "b"}, {"y"}, {}, "sum", ""}}};
+  write_file(file, to_bytes(graph));
+  ASSERT_EQ(tessera({"run", file, "--platform", "pocket", "--synthetic", "--out", directory}).exit_code, 0);
+  EXPECT_EQ(tessera({"run", file, "--platform", "pocket", "--check", "--synthetic", "--input",
+                     "a=" + directory + "/output_0.pb"})
+                .exit_code,
+            0);
+}
+
 TEST(Paths, AWaveformThatWasAskedForAndIsNotThereIsNoSuccess) {
-  expect(run(relu({"3"}), {"--wave", "none.fst", "--wave-scope", "nomatch"}), 2, "no signal");
+  expect(run(relu({"3"}), {"--wave", "none.fst", "--wave-scope", "nomatch"}), 2, "no tile has a signal");
 }
 
 }  // namespace

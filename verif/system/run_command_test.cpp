@@ -240,7 +240,8 @@ TEST(RunCommand, AnOutputDirectoryThatCannotBeMadeIsAUsageError) {
   const Outcome outcome =
       tessera({"run", kDigits + "/digits.onnx", "--inputs", kDigits, "--platform", "pocket", "--out", "/proc/none"});
   EXPECT_EQ(outcome.exit_code, 2);
-  EXPECT_THAT(outcome.err, HasSubstr("cannot make the output directory"));
+  EXPECT_THAT(outcome.err, HasSubstr("cannot write the directory of --out"));
+  EXPECT_EQ(outcome.out, "") << "it is told before the work";
 }
 
 TEST(RunCommand, UserErrorsSayWhatIsWrong) {
@@ -257,7 +258,11 @@ TEST(RunCommand, UserErrorsSayWhatIsWrong) {
       {{"--wave", directory + "/x.fst", "--wave-from", "90", "--wave-to", "3"}, "behind --wave-to"},
       {{"--wave-from", "90"}, "without --wave"},
       {{"--chunk", "-1"}, "chunk"},
-      {{"--wave", directory + "/x.fst", "--wave-scope", "tile99.**"}, "no tile has a signal"},
+      {{"--wave", directory + "/x.fst", "--wave-scope", "tile99.**"}, "near to it: ipu0.tile9"},
+      {{"--wave", directory + "/x.fst", "--wave-scope", "tile3.tlm.wrker2.pc"}, "near to it: ipu0.tile3.tlm.worker2.pc"},
+      {{"--wave", directory + "/x.fst", "--wave-scope", "tile3", "--wave-scope", "tile2.tlm.sync.lin"},
+       "select: tile2.tlm.sync.lin"},
+      {{"--rtl", "3", "--wave", directory + "/x.fst", "--wave-scope", "tile3.rtl.tile_core.rett_*"}, "near to it: ipu0.tile3.rtl"},
       {{"--labels", kDigits + "/input_0.pb"}, "labels"},
       {{"--shape", "image=1,64"}, "images"},
       {{"--shape", "images=1;64"}, "images=1,3"},
