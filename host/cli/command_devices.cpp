@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -95,11 +96,43 @@ void show_card(Context& context, driver::Driver& driver, unsigned card) {
       info.restarts == 0 ? "" : fmt::format(", reset {} times by its watchdog", info.restarts)));
 }
 
+/// What a card's controller says of an IPU, if it still says anything.
+struct CardSays {
+  bool answers = true;
+  driver::CardSensors sensors{};
+  std::uint32_t mhz = 0;
+};
+
+CardSays ask(driver::Driver& driver, unsigned card, unsigned on_card) {
+  CardSays says;
+  try {
+    driver::CardController& controller = driver.card(card);
+    says.sensors = controller.sensors(on_card);
+    says.mhz = controller.clock(on_card);
+  } catch (const Error& error) {
+    if (error.category() != Category::device_exception) throw;
+    says.answers = false;
+  }
+  return says;
+}
+
+/// Shows one thing; what is wrong with it is shown in its place, and the rest still is. Keeps the first error.
+void attempt(Context& context, const std::string& what, std::exception_ptr& first, const std::function<void()>& show) {
+  try {
+    show();
+  } catch (const Error& error) {
+    if (error.category() != Category::device_exception) throw;
+    if (first == nullptr) first = std::current_exception();
+    const std::string where = error.where().substr(0, error.where().find('\n'));
+    context.print(fmt::format("{}{}{}", what, error.message(), where.empty() ? "" : " (" + where + ")"));
+    context.result["failed"].push_back({{"what", what}, {"message", error.message()}, {"where", error.where()}});
+  }
+}
+
 void show_ipu(Context& context, driver::Driver& driver, unsigned ipu, unsigned on_card, bool all_links) {
   const driver::IpuInfo& info = driver.info(ipu);
-  driver::CardController& controller = driver.card(driver.info(ipu).card);
-  const driver::CardSensors sensors = controller.sensors(on_card);
-  const std::uint32_t mhz = controller.clock(on_card);
+  const CardSays says = ask(driver, info.card, on_card);
+  const driver::CardSensors& sensors = says.sensors;
   const std::optional<driver::Claim> holder = driver.holder(ipu);
   const std::string state = driver.state(ipu);
   auto& entry = context.result["ipus"].emplace_back();
@@ -108,10 +141,12 @@ void show_ipu(Context& context, driver::Driver& driver, unsigned ipu, unsigned o
   entry["address"] = address_text(info.function);
   entry["tiles"] = info.tiles;
   entry["sram_bytes"] = info.sram_bytes;
-  entry["clock_mhz"] = mhz;
-  entry["temperature_c"] = sensors.temperature_mc / 1000.0;
-  entry["power_w"] = sensors.power_mw / 1000.0;
-  entry["alarm"] = sensors.alarm;
+  if (says.answers) {
+    entry["clock_mhz"] = says.mhz;
+    entry["temperature_c"] = sensors.temperature_mc / 1000.0;
+    entry["power_w"] = sensors.power_mw / 1000.0;
+    entry["alarm"] = sensors.alarm;
+  }
   entry["state"] = state;
   entry["claimed_by"] = holder ? nlohmann::ordered_json(holder->client) : nlohmann::ordered_json();
   std::string bars;
@@ -122,10 +157,13 @@ void show_ipu(Context& context, driver::Driver& driver, unsigned ipu, unsigned o
   }
   const std::vector<driver::LinkInfo> links = driver.links(ipu);
   for (const driver::LinkInfo& link : links) context.result["links"].push_back(link_json(ipu, link));
-  context.print(fmt::format("  IPU {:<3} {}  {} tiles x {}, {} MHz, {:.1f} C, {:.1f} W{}, {}, {}", ipu,
-                            address_text(info.function), info.tiles, size_text(info.sram_bytes), mhz,
-                            sensors.temperature_mc / 1000.0, sensors.power_mw / 1000.0, sensors.alarm ? " ALARM" : "",
-                            state, holder ? "claimed by " + holder->client : "free"));
+  const std::string sensed = says.answers
+                                 ? fmt::format("{} MHz, {:.1f} C, {:.1f} W{}", says.mhz, sensors.temperature_mc / 1000.0,
+                                               sensors.power_mw / 1000.0, sensors.alarm ? " ALARM" : "")
+                                 : "the controller does not answer";
+  context.print(fmt::format("  IPU {:<3} {}  {} tiles x {}, {}, {}, {}", ipu, address_text(info.function), info.tiles,
+                            size_text(info.sram_bytes), sensed, state,
+                            holder ? "claimed by " + holder->client : "free"));
   context.print(fmt::format("          {}", bars));
   context.print(fmt::format("          links {}", links_text(links)));
   if (!all_links) return;
@@ -133,7 +171,6 @@ void show_ipu(Context& context, driver::Driver& driver, unsigned ipu, unsigned o
 }
 
 int run_devices(Context& context, const DevicesOptions& options) {
-  Shutdown::install();
   Progress progress(context.quiet);
   const Platform platform = load_platform(options.machine.platform);
   options.machine.check(platform);
@@ -142,13 +179,16 @@ int run_devices(Context& context, const DevicesOptions& options) {
   driver::Driver& driver = machine.driver();
   for (const char* key : {"cards", "ipus", "links"}) context.result[key] = nlohmann::ordered_json::array();
   unsigned ipu = 0;
+  std::exception_ptr failed;
   for (unsigned card = 0; card < driver.cards(); ++card) {
-    show_card(context, driver, card);
+    attempt(context, fmt::format("card {:<3} ", card), failed, [&] { show_card(context, driver, card); });
     for (unsigned on_card = 0; ipu < driver.ipus() && driver.info(ipu).card == card; ++ipu, ++on_card)
-      show_ipu(context, driver, ipu, on_card, options.all_links);
+      attempt(context, fmt::format("  IPU {:<3} ", ipu), failed,
+              [&] { show_ipu(context, driver, ipu, on_card, options.all_links); });
   }
   context.result["cycle"] = machine.system().now();
   Shutdown::check();
+  if (failed != nullptr) std::rethrow_exception(failed);
   machine.require_all_ipus();
   return 0;
 }

@@ -30,7 +30,7 @@ constexpr std::size_t kDmaWords = 4096;
 /// Simulated time that a reset may take: far beyond a chip's quantum.
 constexpr std::uint64_t kResetLimitNs = 50'000'000;
 /// A load may take this long, and as long again for each MiB; links carry a MiB in well under a millisecond.
-constexpr std::uint64_t kLoadLimitNs = 50'000'000;
+constexpr std::uint64_t kLoadLimitNs = 100'000'000;  // longer than completions may take, so that their loss is told
 
 struct Buffer {
   std::uint64_t address = 0;

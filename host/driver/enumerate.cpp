@@ -285,6 +285,13 @@ std::string take_logged_errors(Transport& t, PciAddress function, PciAddress roo
     if (at.bus == root_port.bus)
       t.config_write(at, aer + kAerRootStatus, 4, t.config_read(at, aer + kAerRootStatus, 4));
   }
+  // A requester that was refused logs nothing by AER: its status has bits for that.
+  const std::uint32_t status = t.config_read(function, kStatus, 2);
+  if (status != 0xffff && (status & kStatusMasterAbortGot) != 0) {
+    text += fmt::format("{}unsupported request, answered to {:02x}:{:02x}.{}", text.empty() ? "" : "; ", function.bus,
+                        function.device, function.function);
+    t.config_write(function, kStatus, 2, kStatusMasterAbortGot);
+  }
   return text;
 }
 

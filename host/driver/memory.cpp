@@ -40,8 +40,10 @@ void Driver::Impl::await(Device& d, std::uint32_t causes, std::uint64_t limit_ns
     const std::uint64_t spent = t.now_ns() - begin;
     if (spent < limit_ns && wait_for_interrupt(limit_ns - spent)) continue;
     check_alive(d);
-    throw Error(Category::no_progress, fmt::format("the chip's {} did not end in time", what), name(d),
-                "recover the IPU, or power its card off and on");
+    const std::string errors = logged(d);  // a request that was lost on its way says why
+    throw Error(errors.empty() ? Category::no_progress : Category::device_exception,
+                fmt::format("the chip's {} did not end in time", what),
+                name(d) + (errors.empty() ? "" : "; " + errors), "recover the IPU, or power its card off and on");
   }
   d.pending &= ~causes;
 }

@@ -103,6 +103,24 @@ TEST(DevicesCommand, ShowsSixteenIpusAndThePlatformsSizes) {
   EXPECT_EQ(part.at("ipus").size(), 4U);
 }
 
+/// A card whose controller is dead takes nothing away from what is shown of the others.
+TEST(DevicesCommand, ADeadCardIsShownBesideTheOthers) {
+  const std::string directory = scratch_directory(), json = directory + "/dead.json";
+  const std::string platform = small_platform(directory, 2);
+  for (const std::string fault : {"card=0:crash,at_us=1500,times=9"}) {  // when it was ready
+    const Outcome outcome = tessera({"devices", "--platform", platform, "--inject", fault, "--json", json});
+    EXPECT_EQ(outcome.exit_code, 5) << outcome.err;
+    const Json found = Json::parse(read_file(json));
+    ASSERT_EQ(found.at("ipus").size(), 4U) << outcome.out;
+    EXPECT_FALSE(found.at("ipus")[0].contains("temperature_c"));
+    EXPECT_TRUE(found.at("ipus")[2].contains("temperature_c"));
+    EXPECT_THAT(outcome.out, testing::ContainsRegex("card 0 .*controller"));
+    EXPECT_THAT(outcome.out, HasSubstr("card 1   "));
+    EXPECT_THAT(outcome.out, HasSubstr("the controller does not answer"));
+    EXPECT_THAT(outcome.err, HasSubstr("card 0 (03:00.0)"));
+  }
+}
+
 TEST(DevicesCommand, FaultsAreCheckedBeforeAnythingIsBuilt) {
   const std::vector<std::pair<std::string, std::string>> wrong = {
       {"nonsense", "SORT=PLACE"},

@@ -105,6 +105,8 @@ TEST_F(RunWithFaults, OfPciExpress) {
       {"pcie=0:link_down", 5, {"no IPU found on PCI Express"}},
       {"pcie=0:poison_read", 5, {"loader stopped", "poisoned data at 03:00.0", "recover the IPU"}},  // while loading
       {"pcie=0:abort,count=0", 5, {"loader stopped", "completer abort at 00:00.0"}},
+      {"pcie=0:lose_completion", 5, {"loader", "completion time-out at 03:00.0"}},
+      {"pcie=0:refuse", 5, {"loader stopped", "unsupported request, answered to 03:00.0", "recover the IPU"}},
   });
 }
 
