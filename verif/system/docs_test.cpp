@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <regex>
+#include <set>
 #include <sstream>
 
 #include "verif/support/run_command.h"
@@ -135,6 +137,60 @@ std::vector<std::string> without_speed(const std::string& text) {
   for (std::string line; std::getline(lines, line);)
     if (line.rfind("speed", 0) != 0) kept.push_back(line);
   return kept;
+}
+
+/// Commands of this build, by its own help.
+std::vector<std::string> all_commands() {
+  std::istringstream lines(tessera({"--help"}).out);
+  std::vector<std::string> names;
+  bool below = false;
+  for (std::string line; std::getline(lines, line);) {
+    below = below || line == "Subcommands:";
+    if (below && line.size() > 2 && line[0] == ' ' && line[2] != ' ') names.push_back(line.substr(2, line.find(' ', 2) - 2));
+  }
+  return names;
+}
+
+using Options = std::set<std::pair<std::string, std::string>>;  ///< command, --option
+
+Options options_by_help() {
+  Options options;
+  const std::regex option("^  (?:-[a-z],)?(--[a-z][a-z-]*)");
+  for (const std::string& command : all_commands()) {
+    std::istringstream lines(tessera({command, "--help"}).out);
+    std::smatch found;
+    for (std::string line; std::getline(lines, line);)
+      if (std::regex_search(line, found, option)) options.emplace(command, found[1]);
+  }
+  return options;
+}
+
+/// Rows "| `--option VALUE` | commands | ..." of the page; "all" stands for every command.
+Options options_by_page() {
+  Options options;
+  const std::regex row("^\\| `(?:-[a-z], )?(--[a-z][a-z-]*)[^`]*` \\| ([a-z, -]+) \\|");
+  std::istringstream lines(read_file(source_path("docs/interfaces.md")));
+  std::smatch found;
+  for (std::string line; std::getline(lines, line);) {
+    if (!std::regex_search(line, found, row)) continue;
+    const std::string option = found[1];
+    std::istringstream commands(found[2]);
+    for (std::string command; std::getline(commands >> std::ws, command, ',');)
+      for (const std::string& name : command == "all" ? all_commands() : std::vector<std::string>{command})
+        EXPECT_TRUE(options.emplace(name, option).second) << name << " " << option << " is listed twice";
+  }
+  return options;
+}
+
+TEST(Interfaces, ThePageListsEveryOptionOfEveryCommandAndNoOther) {
+  const Options help = options_by_help(), page = options_by_page();
+  EXPECT_GE(help.size(), 150U);
+  for (const auto& [command, option] : help)
+    EXPECT_EQ(page.count({command, option}), 1U) << "docs/interfaces.md lacks " << command << " " << option;
+  for (const auto& [command, option] : page)
+    EXPECT_EQ(help.count({command, option}), 1U) << "there is no option " << command << " " << option;
+  const std::string text = read_file(source_path("docs/interfaces.md"));
+  for (const std::string& command : all_commands()) EXPECT_THAT(text, testing::HasSubstr("`tessera " + command));
 }
 
 TEST(Readme, LinksEveryPage) {

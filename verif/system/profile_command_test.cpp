@@ -139,7 +139,7 @@ TEST_F(Profile, WrongArgumentsAreUsageErrors) {
                {{"profile", directory + "/none"}, "cannot read the report"},
                {{"profile", directory + "/other.json"}, "no report of a run"},
                {{"profile", directory + "/sums.json"}, "add up to 4"},
-               {{"profile", directory, "--batch", "2"}, "goes with --memory"},
+               {{"profile", directory, "--batch", "2"}, "--batch has no effect without --memory"},
                {{"profile", "--memory", "example:resnet5"}, "nearest"},
                {{"profile", "--memory", kResnet, "--diff", directory}, "do not go together"}};
   for (const auto& c : cases) {
