@@ -48,7 +48,7 @@ TEST(Command, JsonResultIsWrittenWhole) {
 TEST(Command, JsonIntoAMissingDirectoryIsAUsageError) {
   const Outcome outcome = tessera({"platforms", "--json", scratch_directory() + "/none/result.json"});
   EXPECT_EQ(outcome.exit_code, 2);
-  EXPECT_NE(outcome.err.find("cannot write the JSON result"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("cannot write the file of --json"), std::string::npos) << outcome.err;
 }
 
 TEST(Command, FullDiskUnderStandardOutputIsAnError) {
