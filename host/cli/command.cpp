@@ -325,7 +325,8 @@ int parse_failure(const CLI::App& app, Context& context, const CLI::ParseError& 
 void flush_output() {
   std::cout.flush();
   if (!std::cout)
-    throw Error(Category::usage, "cannot write to standard output", "", "check its free space");
+    throw Error(Category::usage, "cannot write to standard output", "",
+                "check its free space, and that what reads it still does");
 }
 
 /// A body with all that goes around it.

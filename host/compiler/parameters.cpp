@@ -155,8 +155,7 @@ class Resolver {
         }
         for (const Arguments& call : calls) reads.push_back(call[static_cast<std::size_t>(at - parameters.begin())]);
       }
-      std::vector<std::uint32_t> unused;
-      replace(step, constant_for, unused);
+      replace(step, constant_for, reads);
       sort_unique(reads);
       step.touch.reads = std::move(reads);
       step.window = f;

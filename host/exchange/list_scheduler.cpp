@@ -8,16 +8,6 @@ namespace tessera::exchange {
 
 namespace {
 
-/// Calls f(port, two_words, offset, cycles) for every port of a transfer; receivers are numbered from `tiles` up.
-template <typename F>
-void each_port(const Transfers& all, const Transfer& t, unsigned tiles, F&& f) {
-  const Port* senders = all.senders(t);
-  for (std::uint32_t k = 0; k < t.senders; ++k)
-    f(senders[k].tile, senders[k].two_words, t.send_offset(k), t.send_words());
-  const Port* receivers = all.receivers(t);
-  for (std::uint32_t k = 0; k < t.receivers; ++k) f(tiles + receivers[k].tile, receivers[k].two_words, 0u, t.words());
-}
-
 std::vector<std::uint64_t> port_loads(const Transfers& all, unsigned tiles) {
   std::vector<std::uint64_t> load(2 * tiles);
   for (const Transfer& t : all.list)

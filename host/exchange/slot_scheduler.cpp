@@ -13,13 +13,6 @@ namespace {
 constexpr std::uint32_t kShortestSlot = 2;  // what a descriptor of one word costs
 constexpr std::size_t kMostPairs = 400000;
 
-/// Calls f(port) for each port of a transfer; receivers are numbered from `tiles` up.
-template <typename F>
-void each_port(const Transfers& all, const Transfer& t, unsigned tiles, F&& f) {
-  for (std::uint32_t k = 0; k < t.senders; ++k) f(all.senders(t)[k].tile);
-  for (std::uint32_t k = 0; k < t.receivers; ++k) f(tiles + all.receivers(t)[k].tile);
-}
-
 /// Transfers order[first, first + count), all between the same ports.
 struct Group {
   std::uint32_t first, count;
@@ -63,7 +56,8 @@ class SlotScheduler {
   /// Multicasts sent to one receiver after another where the sender is done before `end_` all the same.
   Transfers divide(const Transfers& all) const {
     std::vector<std::int64_t> busy(2 * tiles_);
-    for (const Transfer& t : all.list) each_port(all, t, tiles_, [&](unsigned p) { busy[p] += cost(t.words()); });
+    for (const Transfer& t : all.list)
+      each_port(all, t, tiles_, [&](unsigned p, bool, std::uint32_t, std::uint32_t words) { busy[p] += cost(words); });
     Transfers out;
     const auto append = [&](const Transfer& t, std::uint32_t receiver, std::uint32_t receivers) {
       Transfer part = t;
@@ -115,8 +109,9 @@ class SlotScheduler {
     std::vector<std::uint64_t> load(2 * tiles_);
     for (const std::vector<Group>* groups : {&pairs_, &multicasts_})
       for (const Group& g : *groups)
-        each_port(all_, one_of(g), tiles_,
-                  [&](unsigned port) { load[port] += std::uint64_t{(g.cycles + length - 1) / length} * length; });
+        each_port(all_, one_of(g), tiles_, [&](unsigned port, bool, std::uint32_t, std::uint32_t) {
+          load[port] += std::uint64_t{(g.cycles + length - 1) / length} * length;
+        });
     return *std::max_element(load.begin(), load.end());
   }
 
@@ -177,8 +172,9 @@ class SlotScheduler {
     for (std::uint32_t k = 0; k < multicasts_.size(); ++k) {
       const Run run{k, slot(start[k]), slots(multicasts_[k].cycles)};
       multicast_runs_.push_back(run);
-      each_port(all_, one_of(multicasts_[k]), tiles_,
-                [&](unsigned port) { ports_[port].blocked.emplace_back(run.slot, run.slot + run.slots); });
+      each_port(all_, one_of(multicasts_[k]), tiles_, [&](unsigned port, bool, std::uint32_t, std::uint32_t) {
+        ports_[port].blocked.emplace_back(run.slot, run.slot + run.slots);
+      });
     }
     for (ShopPort& p : ports_) std::sort(p.blocked.begin(), p.blocked.end());
     std::stable_sort(multicast_runs_.begin(), multicast_runs_.end(),
@@ -234,12 +230,11 @@ class SlotScheduler {
     while (out_.start.size() < out_.transfers.list.size()) {
       const Transfer& piece = out_.transfers.list[out_.start.size()];
       std::int64_t u = 0;
-      const Port* port = out_.transfers.senders(piece);
-      each_port(out_.transfers, piece, tiles_, [&](unsigned p) {
-        u = std::max({u, free_[p], last_[p] + ((port++)->two_words ? 4 : 2)});
+      each_port(out_.transfers, piece, tiles_, [&](unsigned p, bool two, std::uint32_t, std::uint32_t) {
+        u = std::max({u, free_[p], last_[p] + (two ? 4 : 2)});
       });
-      each_port(out_.transfers, piece, tiles_, [&](unsigned p) {
-        free_[p] = u + piece.words();
+      each_port(out_.transfers, piece, tiles_, [&](unsigned p, bool, std::uint32_t, std::uint32_t words) {
+        free_[p] = u + words;
         last_[p] = u;
       });
       out_.start.push_back(u);

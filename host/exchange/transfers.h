@@ -42,6 +42,17 @@ struct Transfers {
   [[nodiscard]] const Port* receivers(const Transfer& t) const { return ports.data() + t.first_port + t.senders; }
 };
 
+/// Calls f(port, two_words, offset, cycles) for every port of a transfer: which one (receivers are numbered from
+/// `tiles` up), whether its descriptor takes two words, when it is busy after the transfer's start, and for how long.
+template <typename F>
+void each_port(const Transfers& all, const Transfer& t, unsigned tiles, F&& f) {
+  const Port* senders = all.senders(t);
+  for (std::uint32_t k = 0; k < t.senders; ++k)
+    f(senders[k].tile, senders[k].two_words, t.send_offset(k), t.send_words());
+  const Port* receivers = all.receivers(t);
+  for (std::uint32_t k = 0; k < t.receivers; ++k) f(tiles + receivers[k].tile, receivers[k].two_words, 0u, t.words());
+}
+
 /// Merges contiguous pieces and recognises blocks (regular strides). With `sweeps`, also one-word pieces from tiles at
 /// regular distances into regular addresses of the same receivers.
 [[nodiscard]] Transfers gather(const Messages& messages, bool sweeps);

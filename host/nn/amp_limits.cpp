@@ -2,8 +2,8 @@
 #include "host/nn/amp_limits.h"
 
 #include <algorithm>
-#include <cmath>
 #include <array>
+#include <cmath>
 #include <tuple>
 
 #include "host/nn/amp.h"

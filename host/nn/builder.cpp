@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "host/nn/extent.h"
+
 namespace tessera::nn {
 
 using graph::Program;
@@ -16,8 +18,6 @@ namespace {
 constexpr std::uint64_t kLongestRow = 4096;   // elements; longer rows are cut between tiles
 constexpr std::uint64_t kLeastElements = 16;  // on a tile: fewer do not pay for a vertex
 constexpr std::uint64_t kLeastPiece = 8;      // elements of a vertex
-
-std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
 
 /// Flat row-major index in `from` for a flat index in `to`, to which it is broadcast.
 class BroadcastIndex {

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "host/nn/extent.h"
 #include "hw/error.h"
 
 namespace tessera::nn {
@@ -21,8 +22,6 @@ namespace {
 using Index = std::uint64_t;
 
 constexpr Index kLeastIndices = 32;  // of a copy of the table
-
-Index ceil_div(Index a, Index b) { return (a + b - 1) / b; }
 
 graph::Type bits_of(graph::Type type) {
   const unsigned size = graph::size_of(type);

@@ -110,12 +110,12 @@ std::uint64_t matmul_slots(std::int64_t rows, std::int64_t columns, std::int64_t
   struct Block {
     std::uint64_t step, around;
   };
-  constexpr Block kSingles[] = {{27, 60}, {14, 30}, {12, 30}, {6, 15}}, kIntegers[] = {{60, 80}, {22, 24}, {17, 17}, {8, 9}};
+  constexpr Block kSingles[] = {{27, 60}, {14, 30}, {12, 30}, {6, 15}},
+                  kIntegers[] = {{60, 80}, {22, 24}, {17, 17}, {8, 9}};
   const Block* blocks = integers ? kIntegers : kSingles;
   const std::int64_t counts[] = {high * wide, high * narrow, low * wide, low * narrow};
   std::uint64_t slots = 0;
-  for (int i = 0; i < 4; ++i)
-    slots += static_cast<std::uint64_t>(counts[i]) * block(blocks[i].step, blocks[i].around);
+  for (int i = 0; i < 4; ++i) slots += static_cast<std::uint64_t>(counts[i]) * block(blocks[i].step, blocks[i].around);
   return slots;
 }
 

@@ -9,6 +9,7 @@
 #include <array>
 
 #include "host/nn/amp_matmul.h"
+#include "host/nn/extent.h"
 #include "host/nn/lowering.h"
 #include "hw/error.h"
 
@@ -29,8 +30,6 @@ constexpr Index kLoad = 16;  // channels of a set of weights
 constexpr std::array<std::string_view, 11> kActivations = {
     "Relu",       "Tanh",        "Sigmoid", "Affine",   "LeakyRelu", "ThresholdedRelu",
     "ScaledTanh", "HardSigmoid", "Elu",     "Softsign", "Softplus"};
-
-Index ceil_div(Index a, Index b) { return (a + b - 1) / b; }
 
 std::optional<std::uint32_t> activation_number(const std::string& name) {
   const auto same = [](char a, char b) { return std::tolower(a) == std::tolower(b); };

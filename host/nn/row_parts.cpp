@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "host/nn/extent.h"
 #include "host/nn/operators.h"
 #include "host/nn/vertex_batch.h"
 
@@ -19,8 +20,6 @@ constexpr std::uint64_t kSetSlots = 50;       // of a compute set: list, vertex,
 constexpr std::uint64_t kExchangeSlots = 40;  // between two sets whose results go to other tiles
 constexpr std::uint64_t kPartRowSlots = 110;  // of a row in all three steps
 constexpr std::uint64_t kWholeRowSlots = 25;  // of a row that one worker takes alone
-
-std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
 
 std::uint32_t narrow(std::uint64_t v) { return static_cast<std::uint32_t>(v); }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "host/nn/extent.h"
 #include "host/nn/operators.h"
 #include "host/nn/vertex_batch.h"
 
@@ -12,8 +13,6 @@ using graph::Tensor;
 namespace {
 
 constexpr std::uint64_t kLeastPart = 24;  // columns that a worker folds at least before a row is cut
-
-std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
 
 std::uint32_t narrow(std::uint64_t v) { return static_cast<std::uint32_t>(v); }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "host/nn/extent.h"
 #include "host/nn/vertex_batch.h"
 
 namespace tessera::nn {
@@ -22,8 +23,6 @@ constexpr Index kMostRows = 4;
 // Slots of the codelets: to enter, and around the steps of four columns or the parts of a result.
 constexpr Index kProductEnter = 45, kProductGroup = 30, kSumsEnter = 40, kSumsRow = 20, kSumsPart = 17;
 constexpr Index kSuperstepCycles = 180;
-
-Index ceil_div(Index a, Index b) { return (a + b - 1) / b; }
 
 class VectorProduct {
  public:
